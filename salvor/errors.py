@@ -1,0 +1,447 @@
+"""The whole error tree.
+
+    SalvorError
+        JsonRefused            what was given is not the JSON it has to be
+        ToolDefinitionError    a function cannot be a tool as declared
+        WorkflowDefinitionError
+        DuplicateToolError     two tools under one name
+        UnknownToolError
+        ArgumentsRefused       arguments do not fit a tool; lists all problems
+        ToolFailure            raised by tool authors: what the failure may have done
+        ToolFailed             the one error a call raises to its caller
+        WorkflowFailed         raised by workflow authors: a final answer
+        ConcurrentUseError     two primitives of one run at a time
+        RunError
+            UnknownRun, RunExists, WrongState, AnswerRefused, AnswerConflict,
+            LeaseHeld, NotDoneRefused, RunInterrupted
+        LogError
+            TamperEvident, MalformedLog, UnsupportedEvent, Divergence, AppendRefused
+        StoreError
+            StoreUnavailable, StoreVersionError, StoreBusy, CommitUnknown, Conflict, Fenced
+        PluginError
+        TargetError            a MODULE:NAME that cannot be loaded
+
+Every error has a class-level ``code`` (stable, for machines), keeps what it knows as
+attributes, and may carry a ``hint``: one sentence that says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+Extent = Literal["no", "yes", "unknown"]
+
+
+class SalvorError(Exception):
+    """Root of every error salvor raises on purpose."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}" if self.hint else self.message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One fault in a JSON document.
+
+    ``pointer`` is a JSON Pointer (RFC 6901; ``""`` is the document itself), ``expected``
+    what should stand there and ``got`` what does.
+    """
+
+    pointer: str
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        return f"{self.pointer or '/'}: expected {self.expected}, got {self.got}"
+
+
+def _listed(problems: Sequence[Problem]) -> str:
+    return "; ".join(str(problem) for problem in problems)
+
+
+class JsonRefused(SalvorError):
+    """A text or a Python value is not the strict JSON it has to be."""
+
+    code = "not_json"
+
+
+class ToolDefinitionError(SalvorError):
+    """A function cannot be a tool as it is declared.
+
+    ``where`` is ``file:line function``; ``parameter`` is set when one parameter is at fault.
+    """
+
+    code = "tool_definition"
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        where: str | None = None,
+        parameter: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        at = f"{where}: " if where else ""
+        of = f"parameter {parameter!r}: " if parameter else ""
+        super().__init__(f"{at}{of}{reason}", hint=hint)
+        self.reason = reason
+        self.where = where
+        self.parameter = parameter
+
+
+class WorkflowDefinitionError(SalvorError):
+    """A function cannot be a workflow as it is declared."""
+
+    code = "workflow_definition"
+
+
+class DuplicateToolError(SalvorError):
+    """A second tool under a name that is taken; the first one stays."""
+
+    code = "duplicate_tool"
+
+    def __init__(self, *, name: str, first: str, second: str, hint: str | None = None) -> None:
+        super().__init__(
+            f"two tools are called {name!r}: {first} and {second}.",
+            hint=hint or "Give one of them another name= or add it with a prefix=.",
+        )
+        self.name = name
+        self.first = first
+        self.second = second
+
+
+class UnknownToolError(SalvorError):
+    """No tool of that name is registered."""
+
+    code = "unknown_tool"
+
+    def __init__(self, *, name: str, nearest: Sequence[str] = ()) -> None:
+        hint = f"Did you mean {' or '.join(map(repr, nearest))}?" if nearest else None
+        super().__init__(f"there is no tool called {name!r}.", hint=hint)
+        self.name = name
+        self.nearest = tuple(nearest)
+
+
+class ArgumentsRefused(SalvorError):
+    """The arguments of a call do not fit the tool; nothing was executed."""
+
+    code = "invalid_arguments"
+
+    def __init__(
+        self, *, tool: str, problems: Sequence[Problem], hint: str | None = None
+    ) -> None:
+        super().__init__(f"{tool} refused its arguments: {_listed(problems)}", hint=hint)
+        self.tool = tool
+        self.problems = tuple(problems)
+
+
+class ToolFailure(SalvorError):
+    """Raised by a tool's author to say that a call failed and what it may have done.
+
+    Args:
+        message: What went wrong, for the caller.
+        happened: ``False``: certainly nothing happened. ``True``: it happened, but there is
+            no good answer. ``None``: nobody knows (DURABILITY A2).
+        final: Trying again would fail in the same way.
+        retry_after: Seconds to wait before the next attempt, honoured up to 60.
+    """
+
+    code = "tool_failure"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        happened: bool | None = None,
+        final: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.happened = happened
+        self.final = final
+        self.retry_after = retry_after
+
+    @property
+    def extent(self) -> Extent:
+        """What the failed call may have done."""
+        return "unknown" if self.happened is None else "yes" if self.happened else "no"
+
+
+class ToolFailed(SalvorError):
+    """A call ended in a recorded failure; the same live and on replay.
+
+    ``kind`` is ``invalid_input``, ``handler``, ``output`` or ``claim``; ``extent`` says what
+    the call may have done; ``attempts`` counts the executions.
+    """
+
+    code = "tool_failed"
+
+    def __init__(
+        self, *, tool: str, kind: str, message: str, extent: Extent, attempts: int = 0
+    ) -> None:
+        super().__init__(f"{tool}: {message}")
+        self.tool = tool
+        self.kind = kind
+        self.reason = message
+        self.extent: Extent = extent
+        self.attempts = attempts
+
+
+class WorkflowFailed(SalvorError):
+    """Raised inside a workflow to end the run as failed, for good."""
+
+    code = "workflow_failed"
+
+
+class ConcurrentUseError(SalvorError):
+    """A run was asked for a second step while one was still going on (DURABILITY C2)."""
+
+    code = "concurrent_use"
+
+
+class RunError(SalvorError):
+    """A verb cannot be carried out on a run."""
+
+    code = "run"
+
+
+class UnknownRun(RunError):
+    """No run of that id is in the store."""
+
+    code = "unknown_run"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"there is no run {run_id} in this store.", hint="`salvor list` shows the runs it holds."
+        )
+        self.run_id = run_id
+
+
+class RunExists(RunError):
+    """A run of that id was started before."""
+
+    code = "run_exists"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"run {run_id} was started before.", hint=f"`salvor resume {run_id}` goes on with it."
+        )
+        self.run_id = run_id
+
+
+class WrongState(RunError):
+    """The run is not in a state in which the verb makes sense."""
+
+    code = "wrong_state"
+
+
+class AnswerRefused(RunError):
+    """An answer does not fit the schema of the question; nothing was recorded."""
+
+    code = "answer_refused"
+
+    def __init__(self, *, run_id: str, problems: Sequence[Problem]) -> None:
+        super().__init__(
+            f"the answer does not fit what run {run_id} asked for: {_listed(problems)}.",
+            hint="The run is still waiting; nothing was recorded.",
+        )
+        self.run_id = run_id
+        self.problems = tuple(problems)
+
+
+class AnswerConflict(RunError):
+    """The park was answered by somebody else first (DURABILITY D1)."""
+
+    code = "answer_conflict"
+
+    def __init__(self, *, run_id: str, park_seq: int) -> None:
+        super().__init__(
+            f"the question at event {park_seq} of run {run_id} has been answered already.",
+            hint=f"`salvor history {run_id}` shows the answer.",
+        )
+        self.run_id = run_id
+        self.park_seq = park_seq
+
+
+class LeaseHeld(RunError):
+    """Another driver holds the run's lease."""
+
+    code = "lease_held"
+
+    def __init__(self, *, run_id: str, pid: int, host: str, expires_at: str) -> None:
+        super().__init__(
+            f"run {run_id} is being driven by process {pid} on {host}, "
+            f"whose lease ends at {expires_at}.",
+            hint="Wait for it, or end that process and try again.",
+        )
+        self.run_id = run_id
+        self.pid = pid
+        self.host = host
+        self.expires_at = expires_at
+
+
+class NotDoneRefused(RunError):
+    """"It never happened" cannot be said while the worker may still act (DURABILITY F2)."""
+
+    code = "worker_may_live"
+
+
+class RunInterrupted(RunError):
+    """The drive was asked to stop; the log is whole and ``resume`` goes on."""
+
+    code = "interrupted"
+
+
+class LogError(SalvorError):
+    """A log cannot be used as it stands."""
+
+    code = "log"
+
+
+class TamperEvident(LogError):
+    """A stored row is not what was written: its hash, or the head's, does not fit."""
+
+    code = "tamper_evident"
+
+    def __init__(self, *, run_id: str, seq: int, detail: str) -> None:
+        super().__init__(
+            f"run {run_id} was altered outside salvor at event {seq}: {detail}.",
+            hint="Nothing was executed. Restore the store from a backup.",
+        )
+        self.run_id = run_id
+        self.seq = seq
+        self.detail = detail
+
+
+class MalformedLog(LogError):
+    """The events of a run do not form a log."""
+
+    code = "malformed_log"
+
+    def __init__(self, *, run_id: str, seq: int, detail: str) -> None:
+        super().__init__(f"the log of run {run_id} is malformed at event {seq}: {detail}.")
+        self.run_id = run_id
+        self.seq = seq
+        self.detail = detail
+
+
+class UnsupportedEvent(LogError):
+    """An event is of a kind or version this salvor does not know."""
+
+    code = "unsupported_event"
+
+    def __init__(self, *, run_id: str, seq: int, what: str) -> None:
+        super().__init__(
+            f"event {seq} of run {run_id} is {what}, which this version of salvor does not know.",
+            hint="Use the version that wrote it, or a newer one.",
+        )
+        self.run_id = run_id
+        self.seq = seq
+        self.what = what
+
+
+class Divergence(LogError):
+    """The code asks for something else than what was recorded at that position."""
+
+    code = "divergence"
+
+    def __init__(
+        self, *, run_id: str, position: int, recorded: str, requested: str, field: str
+    ) -> None:
+        super().__init__(
+            f"run {run_id} diverges at event {position} ({field}): "
+            f"recorded is {recorded}, the code asks for {requested}.",
+            hint="Bring back the code that wrote this log; nothing was executed.",
+        )
+        self.run_id = run_id
+        self.position = position
+        self.recorded = recorded
+        self.requested = requested
+        self.field = field
+
+
+class AppendRefused(LogError):
+    """An event may not follow the events before it."""
+
+    code = "append_refused"
+
+    def __init__(self, *, run_id: str, seq: int, detail: str) -> None:
+        super().__init__(f"event {seq} cannot be appended to run {run_id}: {detail}.")
+        self.run_id = run_id
+        self.seq = seq
+        self.detail = detail
+
+
+class StoreError(SalvorError):
+    """The store failed."""
+
+    code = "store"
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be opened, read or written."""
+
+    code = "store_unavailable"
+
+
+class StoreVersionError(StoreError):
+    """The store was written by another version of salvor."""
+
+    code = "store_version"
+
+
+class StoreBusy(StoreError):
+    """Another process kept the store's write lock for too long; nothing was written."""
+
+    code = "store_busy"
+
+
+class CommitUnknown(StoreError):
+    """A commit failed in a way that leaves open whether it took effect."""
+
+    code = "commit_unknown"
+
+
+class Conflict(StoreError):
+    """The log moved on since it was read; nothing was written."""
+
+    code = "conflict"
+
+
+class Fenced(StoreError):
+    """Another driver took the run over; this one may not write to it any more."""
+
+    code = "fenced"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"run {run_id} was taken over by another driver.")
+        self.run_id = run_id
+
+
+class PluginError(SalvorError):
+    """A plugin could not be loaded, or misbehaved."""
+
+    code = "plugin"
+
+
+class TargetError(SalvorError):
+    """A target (``MODULE:NAME`` or ``file.py:NAME``) cannot be loaded."""
+
+    code = "target"
+
+
+class RunStopped(BaseException):
+    """Unwinds a workflow whose run has come to rest.
+
+    A ``BaseException``: code that catches ``Exception`` cannot go on past a park, an open
+    write or a lost lease. What stopped the run is read from the run, never from this.
+    """

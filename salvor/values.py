@@ -1,0 +1,258 @@
+"""JSON values: strict parsing, the canonical form, content hashes, ids and instants."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NoReturn, TypeAlias
+from uuid import UUID
+
+from salvor.errors import JsonRefused
+
+JsonValue: TypeAlias = (
+    "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+)
+JsonObject: TypeAlias = "dict[str, JsonValue]"
+
+MAX_DEPTH = 100
+MAX_ARGUMENT_BYTES = 1024 * 1024
+MAX_OUTPUT_BYTES = 8 * 1024 * 1024
+
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+).encode
+
+
+def canonical_json(value: JsonValue) -> str:
+    """The canonical text of a JSON value: compact, keys sorted, non-ASCII unescaped.
+
+    The value has to be JSON already (see `as_json`).
+    """
+    return _encode(value)
+
+
+def content_hash(value: JsonValue) -> str:
+    """``sha256:`` and the lower-case hex SHA-256 of the canonical text."""
+    return "sha256:" + hashlib.sha256(_encode(value).encode()).hexdigest()
+
+
+def same_json(left: JsonValue, right: JsonValue) -> bool:
+    """Whether two JSON values are the same: by canonical bytes, since ``1 == 1.0 == True``."""
+    return _encode(left) == _encode(right)
+
+
+def integral(value: JsonValue) -> JsonValue:
+    """The value with every integral float written as the integer it equals."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [integral(item) for item in value]
+    if isinstance(value, dict):
+        return {key: integral(item) for key, item in value.items()}
+    return value
+
+
+def pointer(parent: str, step: str | int) -> str:
+    """The JSON Pointer one step below ``parent`` (RFC 6901)."""
+    return f"{parent}/{str(step).replace('~', '~0').replace('/', '~1')}"
+
+
+def as_json(value: Any, *, what: str = "the value") -> JsonValue:
+    """Check that a Python value is JSON as it stands, and return it unchanged.
+
+    Strings without lone surrogates, finite numbers, text keys, at most 100 levels deep.
+
+    Raises:
+        JsonRefused: naming the place, by JSON Pointer, and what stands there.
+    """
+    _check(value, "", 0, what)
+    checked: JsonValue = value
+    return checked
+
+
+def _check(value: Any, at: str, depth: int, what: str) -> None:
+    if value is None or value is True or value is False:
+        return
+    kind = type(value)
+    if kind is str:
+        if not value.isascii():
+            _check_text(value, at, what)
+    elif kind is float:
+        if not math.isfinite(value):
+            _refuse(what, at, f"{value} is not a JSON number")
+    elif kind is dict:
+        if depth >= MAX_DEPTH:
+            _refuse(what, at, f"it is nested more than {MAX_DEPTH} levels deep")
+        for key, item in value.items():
+            if type(key) is not str:
+                _refuse(what, at, f"the key {key!r} is not text")
+            if not key.isascii():
+                _check_text(key, at, what)
+            _check(item, pointer(at, key), depth + 1, what)
+    elif kind is list:
+        if depth >= MAX_DEPTH:
+            _refuse(what, at, f"it is nested more than {MAX_DEPTH} levels deep")
+        for index, item in enumerate(value):
+            _check(item, f"{at}/{index}", depth + 1, what)
+    elif kind is not int:
+        _refuse(what, at, f"a {kind.__qualname__} is not JSON")
+
+
+def _check_text(text: str, at: str, what: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        _refuse(what, at, "the text holds half a surrogate pair, which UTF-8 cannot carry")
+
+
+def _refuse(what: str, at: str, problem: str) -> NoReturn:
+    raise JsonRefused(f"{what} is not JSON at {at or '/'}: {problem}.")
+
+
+def parse_json(
+    text: str | bytes, *, what: str = "the text", max_bytes: int = MAX_ARGUMENT_BYTES
+) -> JsonValue:
+    """Parse strict JSON: RFC 8259 and nothing else.
+
+    No NaN or Infinity, no duplicate keys, no lone surrogates, at most 100 levels and
+    ``max_bytes`` bytes; integers keep all their digits (up to the interpreter's limit).
+
+    Raises:
+        JsonRefused: saying what is wrong and where.
+    """
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as error:
+            raise JsonRefused(f"{what} is not UTF-8: {error.reason} at byte {error.start}.") from None
+    if len(text) > max_bytes or (len(text) * 4 > max_bytes and _size(text) > max_bytes):
+        raise JsonRefused(f"{what} is larger than {max_bytes:,} bytes.")
+    _check_nesting(text, what)
+    try:
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_object)
+    except JsonRefused as error:
+        raise JsonRefused(f"{what} is not JSON: {error.message}") from None
+    except json.JSONDecodeError as error:
+        raise JsonRefused(
+            f"{what} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
+    except ValueError:
+        raise JsonRefused(f"{what} holds a number with too many digits.") from None
+    _check(value, "", 0, what)
+    parsed: JsonValue = value
+    return parsed
+
+
+def parse_object(
+    text: str | bytes, *, what: str = "the text", max_bytes: int = MAX_ARGUMENT_BYTES
+) -> JsonObject:
+    """Parse strict JSON that has to be an object."""
+    value = parse_json(text, what=what, max_bytes=max_bytes)
+    if not isinstance(value, dict):
+        raise JsonRefused(f"{what} has to be a JSON object, got {json_type(value)}.")
+    return value
+
+
+def json_type(value: JsonValue) -> str:
+    """What a value is, in a sentence's words: ``a string``, ``an integer``, ``null``."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int):
+        return "an integer"
+    if isinstance(value, float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "an array" if isinstance(value, list) else "an object"
+
+
+def _size(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
+
+
+_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def _check_nesting(text: str, what: str) -> None:
+    # Counted before parsing: the parser's own limit is the interpreter's recursion limit.
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    depth = 0
+    for match in _STRUCTURE.finditer(text):
+        token = match.group()
+        if token in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise JsonRefused(f"{what} is nested more than {MAX_DEPTH} levels deep.")
+        elif token in "]}":
+            depth -= 1
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise JsonRefused(f"{name} is not a JSON number.")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise JsonRefused(f"the key {key!r} stands twice in one object.")
+            seen.add(key)
+    return found
+
+
+def parse_run_id(text: str) -> str:
+    """A run id in its one spelling: a lower-case, hyphenated UUID.
+
+    Raises:
+        JsonRefused: when the text is no UUID.
+    """
+    if not re.fullmatch(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}", text):
+        raise JsonRefused(f"a run id has to be a UUID, got {text!r}.")
+    return str(UUID(text))
+
+
+def format_instant(moment: datetime) -> str:
+    """An aware instant as RFC 3339 text in UTC: ``2026-01-31T12:00:00.25Z``."""
+    if moment.tzinfo is None:
+        raise JsonRefused("an instant needs a time zone, got a naive datetime.")
+    utc = moment.astimezone(UTC)
+    text = utc.strftime("%Y-%m-%dT%H:%M:%S") if utc.year >= 1000 else utc.isoformat()[:19]
+    return f"{text}.{utc.microsecond:06d}".rstrip("0").rstrip(".") + "Z" if utc.microsecond else text + "Z"
+
+
+_INSTANT = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)"
+)
+
+
+def parse_instant(text: str) -> datetime:
+    """Read RFC 3339 text as an aware datetime in UTC; digits below the microsecond are cut.
+
+    Raises:
+        JsonRefused: when the text is no RFC 3339 instant.
+    """
+    match = _INSTANT.fullmatch(text)
+    if match is None:
+        raise JsonRefused(f"an instant has to be RFC 3339 text with a zone, got {text!r}.")
+    day, clock, fraction, zone = match.groups()
+    try:
+        moment = datetime.fromisoformat(
+            f"{day}T{clock}.{(fraction or '0')[:6]:0<6}{'+00:00' if zone in 'Zz' else zone}"
+        )
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise JsonRefused(f"{text!r} is no instant of the calendar.") from None
+
+
+def sorted_object(value: Mapping[str, JsonValue]) -> JsonObject:
+    """A copy of an object with its keys in order, for output that people read."""
+    return {key: value[key] for key in sorted(value)}
