@@ -173,7 +173,9 @@ class Store(Protocol):
     S12. `wait` checks the fence and, if the claim is held by another run at that moment,
          writes the wait row in the same transaction and returns ``True``; else ``False``.
          An append of the waiting run, or the end of that claim's holding, removes the row.
-    S13. `keep_late` needs no fence and overwrites nothing; `late` returns what was kept.
+    S13. `claim` returns the row of one key, `held_claim` the row held by one intent (an
+         operator's verb knows the intent alone); both are ``None`` where there is none.
+    S14. `keep_late` needs no fence and overwrites nothing; `late` returns what was kept.
     """
 
     async def take_over(
@@ -197,6 +199,8 @@ class Store(Protocol):
     async def runs(self, *, after: str | None = None, limit: int = 100) -> Sequence[RunRow]: ...
 
     async def claim(self, claim_id: ClaimId) -> Claim | None: ...
+
+    async def held_claim(self, run_id: str, intent_seq: int) -> Claim | None: ...
 
     async def wait(self, fence: Fence, claim_id: ClaimId, *, tool: str) -> bool: ...
 
