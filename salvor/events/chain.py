@@ -20,9 +20,7 @@ GENESIS = "0" * 64
 
 def row_hash(prev_hash: str, run_id: str, seq: int, envelope: str) -> str:
     """The hash of one row: 64 lower-case hex digits."""
-    return hashlib.sha256(
-        f"{CHAIN}\n{prev_hash}\n{run_id}\n{seq}\n{envelope}".encode()
-    ).hexdigest()
+    return hashlib.sha256(f"{CHAIN}\n{prev_hash}\n{run_id}\n{seq}\n{envelope}".encode()).hexdigest()
 
 
 class ChainCheck:

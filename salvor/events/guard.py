@@ -1,0 +1,59 @@
+"""The append guard: which event may follow which.
+
+Checked by whoever writes, before anything is submitted. Deliberately lenient where a later
+reader loses nothing by it: a `Resumed` without a park is accepted.
+"""
+
+from __future__ import annotations
+
+from salvor.errors import AppendRefused
+from salvor.events.vocabulary import (
+    TERMINAL,
+    Envelope,
+    Event,
+    RunStarted,
+    ToolCallCompleted,
+    ToolCallRequested,
+)
+
+
+def check_append(*, run_id: str, next_seq: int, last: Event | None, envelope: Envelope) -> None:
+    """Check one event against the log it is to follow; the first rule that fails is named.
+
+    Args:
+        run_id: The log's run.
+        next_seq: The log's length.
+        last: The log's last event, ``None`` when it is empty.
+        envelope: What is to be appended.
+
+    Raises:
+        AppendRefused: saying which rule does not hold.
+    """
+    detail = _violation(run_id, next_seq, last, envelope)
+    if detail is not None:
+        raise AppendRefused(run_id=run_id, seq=envelope.seq, detail=detail)
+
+
+def _violation(run_id: str, next_seq: int, last: Event | None, envelope: Envelope) -> str | None:
+    event = envelope.event
+    if envelope.schema_version != 1:
+        return f"its schema version is {envelope.schema_version}, only 1 is written"
+    if envelope.seq != next_seq:
+        return f"the next position is {next_seq}"
+    if envelope.run_id != run_id:
+        return f"it belongs to run {envelope.run_id}"
+    if last is None:
+        return None if isinstance(event, RunStarted) else "a log begins with RunStarted"
+    if isinstance(event, RunStarted):
+        return "a log has one RunStarted"
+    if isinstance(last, TERMINAL):
+        return f"the run has ended with {last.kind}"
+    if isinstance(last, ToolCallRequested):
+        if isinstance(event, ToolCallCompleted) and event.seq == last.seq:
+            return None
+        return f"the call at event {last.seq} is open, so only its completion may follow"
+    if isinstance(event, ToolCallCompleted):
+        return f"no call at event {event.seq} is open"
+    if isinstance(event, ToolCallRequested) and event.seq != envelope.seq:
+        return f"the intent names position {event.seq} instead of its own"
+    return None
