@@ -100,3 +100,20 @@ def may_take(claim: Claim | None, wanted: TakeClaim) -> bool:
         and claim.effect == wanted.effect == "idempotent"
         and claim.input_hash == wanted.input_hash
     )
+
+
+Verdict = Literal["copy", "collision", "failed", "busy"]
+
+
+def judge(claim: Claim, wanted: TakeClaim) -> Verdict:
+    """What a refused taking means for the call (DURABILITY E4, E5).
+
+    ``copy``: the same call was executed, its output is the answer. ``collision``: the key
+    was used for other arguments. ``failed``: it failed in a way that waits for an operator.
+    ``busy``: another intent holds the key.
+    """
+    if claim.state == "held":
+        return "busy"
+    if claim.input_hash != wanted.input_hash:
+        return "collision"
+    return "copy" if claim.state == "committed" else "failed"

@@ -1,0 +1,63 @@
+"""The one place that names concrete parts: from settings to a running runtime."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from salvor.clock import Clock, Ids, SystemClock, SystemIds
+from salvor.events.store import Store
+from salvor.plugins.loader import load_plugins
+from salvor.registry.registry import Registry
+from salvor.runtime.runtime import Runtime
+from salvor.runtime.targets import load_module
+from salvor.stores.connect import open_store
+
+DEFAULT_STORE = "./salvor.db"
+
+
+@asynccontextmanager
+async def open_runtime(
+    store: str | Store = DEFAULT_STORE,
+    *,
+    registry: Registry | None = None,
+    plugins: bool = True,
+    modules: Sequence[str] = (),
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+    lease: float = 30.0,
+    claim_wait: float = 10.0,
+) -> AsyncIterator[Runtime]:
+    """Open a store and a registry, and a runtime over both.
+
+    Args:
+        store: A path, ``memory:``, a URL, or a store.
+        registry: The tools; an empty registry by default.
+        plugins: Whether installed plugins add their tools.
+        modules: Modules whose tools are added (dotted names or ``.py`` files).
+        clock: The machine's by default.
+        ids: The operating system's by default.
+        lease: Seconds a lease lasts.
+        claim_wait: Seconds to wait for a key that another run holds.
+
+    Raises:
+        StoreUnavailable, StoreVersionError: the store cannot be opened.
+        TargetError: a module cannot be loaded.
+    """
+    clock = clock or SystemClock()
+    registry = registry if registry is not None else Registry()
+    for place in modules:
+        registry.add(load_module(place))
+    if plugins:
+        load_plugins(registry)
+    opened = open_store(store, clock=clock) if isinstance(store, str) else store
+    runtime = Runtime(
+        store=opened,
+        registry=registry,
+        clock=clock,
+        ids=ids or SystemIds(),
+        lease=lease,
+        claim_wait=claim_wait,
+    )
+    async with runtime:
+        yield runtime

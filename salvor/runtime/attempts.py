@@ -1,0 +1,223 @@
+"""Executing an open call until it ends: attempts, back-off, fresh intents, completion."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import anyio
+
+from salvor.errors import Extent, Fenced, StoreError
+from salvor.events.claims import ClaimChange, ClaimId, MoveClaim
+from salvor.events.store import LateResult
+from salvor.events.vocabulary import (
+    Attempt,
+    ToolCallCompleted,
+    ToolCallRequested,
+    failure_output,
+)
+from salvor.runtime.claiming import settling
+from salvor.runtime.execution import LeaseLapsed, Value, execute
+from salvor.runtime.host import Host
+from salvor.runtime.outcome import OpenWrite
+from salvor.runtime.policy import Again, Fault, Open, decide, worst
+from salvor.runtime.recorder import Recorder
+from salvor.runtime.stops import Broken, Halt, Rest
+from salvor.tools.context import Context
+from salvor.tools.contract import Retry
+from salvor.tools.function import FunctionTool
+from salvor.values import canonical_json, format_instant
+
+_log = logging.getLogger("salvor.call")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCall:
+    """A call whose intent is recorded and whose completion is not.
+
+    ``before`` is the worst extent of the executions that came before this drive,
+    ``failed`` what was tried since, under this intent.
+    """
+
+    tool: FunctionTool
+    values: Mapping[str, Any]
+    intent: ToolCallRequested
+    claim: ClaimId | None
+    before: Extent = "no"
+    failed: tuple[Attempt, ...] = ()
+    executions: int = 0
+
+
+class Attempts:
+    """Executes open calls of one run."""
+
+    def __init__(self, host: Host, recorder: Recorder, run_id: str) -> None:
+        self._host = host
+        self._recorder = recorder
+        self._run_id = run_id
+
+    async def run(self, call: OpenCall) -> ToolCallCompleted:
+        """Execute until there is a completion, and record it.
+
+        Raises:
+            Halt: the write's outcome is unknown, the run was taken over, or the process was
+                asked to stop while an attempt was due.
+        """
+        while True:
+            started = format_instant(self._host.clock.now())
+            call = replace(call, executions=call.executions + 1)
+            ended = await self._execute(call)
+            if isinstance(ended, Value):
+                return await self._complete(call, _output(call, ended))
+            failed = Attempt(started=started, cause=ended.message, extent=ended.extent)
+            before = call.before
+            call = replace(call, failed=(*call.failed, failed))
+            decision = decide(
+                call.intent.effect,
+                ended,
+                before=before,
+                executions=call.executions,
+                retry=call.tool.meta.retry or Retry(),
+                jitter=self._host.ids.random() / 2**64,
+            )
+            if isinstance(decision, Open):
+                raise Halt(Rest(open_write(self._run_id, call.intent, ended.message)))
+            if not isinstance(decision, Again):
+                return await self._complete(
+                    call, _failure(call, ended, decision.extent), decision.extent
+                )
+            call = await self._next_attempt(call, ended, decision.delay)
+
+    async def _execute(self, call: OpenCall) -> Value | Fault:
+        if not self._stands():
+            await self._renew()
+        try:
+            return await execute(
+                call.tool,
+                call.values,
+                self._context(call),
+                threads=self._host.threads,
+                stands=self._stands,
+            )
+        except LeaseLapsed:
+            await self._keep_late(call.intent, "not_executed", "null")
+            raise Halt(Broken(Fenced(self._run_id))) from None
+
+    def _stands(self) -> bool:
+        return self._host.keeper.stands(self._recorder.fence)
+
+    async def _renew(self) -> None:
+        # The machine slept or was stalled: nobody else need have taken the run meanwhile.
+        try:
+            await self._host.threads.run(self._host.keeper.renew)
+        except StoreError:
+            return
+
+    def _context(self, call: OpenCall) -> Context:
+        return Context(
+            run_id=self._run_id,
+            position=call.intent.seq,
+            attempt=call.executions,
+            epoch=self._recorder.fence.epoch,
+            idempotency_key=call.intent.idempotency_key,
+            logger=_log,
+        )
+
+    async def _next_attempt(self, call: OpenCall, fault: Fault, delay: float) -> OpenCall:
+        """Wait for the back-off; a write then goes on under a fresh intent (B3)."""
+        await anyio.sleep(delay)
+        interrupted = self._host.interrupted.is_set()
+        if call.intent.effect != "write":
+            self._host.check_interrupt(self._run_id)
+            return replace(call, before=worst(call.before, fault.extent))
+        consumed = ToolCallCompleted(
+            seq=call.intent.seq,
+            output=failure_output(
+                kind="not_executed", message=fault.message, attempts=call.executions
+            ),
+            outcome="not_executed",
+            extent="no",
+            attempts=call.failed,
+        )
+        if interrupted:
+            claims = settling(call.claim, consumed, self._run_id, "no")
+            await self._record(call.intent, consumed, claims=claims)
+            self._host.check_interrupt(self._run_id)
+        fresh = replace(call.intent, seq=consumed.seq + 2)
+        await self._record(call.intent, consumed, fresh, claims=self._moved(call, fresh))
+        return replace(call, intent=fresh, failed=())
+
+    def _moved(self, call: OpenCall, fresh: ToolCallRequested) -> tuple[ClaimChange, ...]:
+        if call.claim is None:
+            return ()
+        return (
+            MoveClaim(
+                id=call.claim,
+                run_id=self._run_id,
+                intent_seq=call.intent.seq,
+                fresh_seq=fresh.seq,
+            ),
+        )
+
+    async def _complete(
+        self, call: OpenCall, completion: ToolCallCompleted, extent: Extent | None = None
+    ) -> ToolCallCompleted:
+        claims = settling(call.claim, completion, self._run_id, extent)
+        await self._record(call.intent, completion, claims=claims)
+        return completion
+
+    async def _record(
+        self,
+        intent: ToolCallRequested,
+        completion: ToolCallCompleted,
+        *then: ToolCallRequested,
+        claims: tuple[ClaimChange, ...],
+    ) -> None:
+        """Record what a body did; what cannot be recorded any more is kept as late (E7)."""
+        try:
+            await self._recorder.append_surely(completion, *then, claims=claims)
+        except StoreError as error:
+            outcome = completion.outcome or "output"
+            await self._keep_late(intent, outcome, canonical_json(completion.output))
+            raise Halt(Broken(error)) from error
+
+    async def _keep_late(self, intent: ToolCallRequested, outcome: str, value: str) -> None:
+        late = LateResult(
+            run_id=self._run_id,
+            intent_seq=intent.seq,
+            epoch=self._recorder.fence.epoch,
+            outcome=outcome,
+            value=value,
+            kept_at=self._host.clock.now(),
+        )
+        await self._host.store.keep_late(late)
+
+
+def _output(call: OpenCall, value: Value) -> ToolCallCompleted:
+    return ToolCallCompleted(
+        seq=call.intent.seq, output=value.output, attempts=call.failed or None
+    )
+
+
+def _failure(call: OpenCall, fault: Fault, extent: Extent) -> ToolCallCompleted:
+    return ToolCallCompleted(
+        seq=call.intent.seq,
+        output=failure_output(kind=fault.kind, message=fault.message, attempts=call.executions),
+        outcome="error",
+        extent=extent,
+        attempts=call.failed,
+    )
+
+
+def open_write(run_id: str, intent: ToolCallRequested, cause: str) -> OpenWrite:
+    """The rest of a run whose write is open."""
+    return OpenWrite(
+        run_id=run_id,
+        seq=intent.seq,
+        tool=intent.tool,
+        arguments=intent.input if isinstance(intent.input, dict) else {},
+        idempotency_key=intent.idempotency_key,
+        cause=cause,
+    )

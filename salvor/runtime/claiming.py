@@ -1,0 +1,156 @@
+"""Getting a declared key: take it with the intent, copy, refuse, or wait (DURABILITY E)."""
+
+from __future__ import annotations
+
+import anyio
+
+from salvor.errors import MalformedLog, TamperEvident
+from salvor.events.claims import Claim, ClaimId, SettleClaim, TakeClaim, judge
+from salvor.events.codec import decode
+from salvor.events.store import Wait
+from salvor.events.vocabulary import (
+    Origin,
+    ToolCallCompleted,
+    ToolCallRequested,
+    failure_output,
+)
+from salvor.errors import Extent
+from salvor.runtime.host import Host
+from salvor.runtime.outcome import Parked
+from salvor.runtime.recorder import Recorder
+from salvor.runtime.stops import Halt, Rest
+from salvor.values import JsonValue, content_hash, integral
+
+_POLL_FIRST = 0.005
+_POLL_MAX = 0.25
+
+
+def taking(claim_id: ClaimId | None, intent: ToolCallRequested, run_id: str) -> TakeClaim | None:
+    """The claim change that goes with an intent, if its call has a declared key."""
+    if claim_id is None:
+        return None
+    return TakeClaim(
+        id=claim_id,
+        effect=intent.effect,
+        run_id=run_id,
+        intent_seq=intent.seq,
+        input_hash=content_hash(integral(intent.input)),
+    )
+
+
+def settling(
+    claim_id: ClaimId | None, completion: ToolCallCompleted, run_id: str, extent: Extent | None
+) -> tuple[SettleClaim, ...]:
+    """What becomes of the claim with the completion of its intent (DURABILITY E3).
+
+    ``extent`` is ``None`` for a real output.
+    """
+    if claim_id is None:
+        return ()
+    return (
+        SettleClaim(
+            id=claim_id,
+            run_id=run_id,
+            intent_seq=completion.seq,
+            to="committed" if extent is None else "released" if extent == "no" else "failed",
+            completion_seq=completion.seq + 1,
+            extent=None if extent == "no" else extent,
+            output_hash=content_hash(completion.output) if extent is None else None,
+        ),
+    )
+
+
+class Claiming:
+    """What to do when the key of a call is not free."""
+
+    def __init__(self, host: Host, recorder: Recorder, run_id: str) -> None:
+        self._host = host
+        self._recorder = recorder
+        self._run_id = run_id
+
+    async def answer(
+        self, seen: Claim, intent: ToolCallRequested, take: TakeClaim
+    ) -> ToolCallCompleted | None:
+        """The completion that goes with the intent instead of an execution.
+
+        ``None``: the key may be free now, try again.
+
+        Raises:
+            Halt: the holder was waited for in vain; the run is parked.
+        """
+        verdict = judge(seen, take)
+        if verdict == "busy":
+            await self._wait(seen, intent.tool)
+            return None
+        if verdict == "copy":
+            return ToolCallCompleted(
+                seq=intent.seq,
+                output=await self._output(seen),
+                deduplicated_from=Origin(run_id=seen.run_id, seq=seen.intent_seq),
+            )
+        return _refusal(seen, intent, collision=verdict == "collision")
+
+    async def _wait(self, seen: Claim, tool: str) -> None:
+        if seen.run_id == self._run_id:
+            raise MalformedLog(
+                run_id=self._run_id,
+                seq=seen.intent_seq,
+                detail="its key is held although the call is not open",
+            )
+        clock = self._host.clock
+        until = clock.boot() + self._host.claim_wait
+        delay = _POLL_FIRST
+        while clock.boot() < until:
+            await anyio.sleep(delay)
+            self._host.check_interrupt(self._run_id)
+            delay = min(delay * 2, _POLL_MAX)
+            claim = await self._host.store.claim(seen.id)
+            if claim is None or claim.state != "held":
+                return
+        if await self._host.store.wait(self._recorder.fence, seen.id, tool=tool):
+            raise Halt(Rest(self._parked(seen, tool)))
+
+    def _parked(self, seen: Claim, tool: str) -> Parked:
+        return Parked(
+            run_id=self._run_id,
+            reason=f"{tool} with this key is being executed by run {seen.run_id}",
+            waiting_for=Wait(
+                run_id=self._run_id,
+                claim=seen.id,
+                tool=tool,
+                holder_run=seen.run_id,
+                since=self._host.clock.now(),
+            ),
+        )
+
+    async def _output(self, claim: Claim) -> JsonValue:
+        """The output the claim's holder recorded, checked against the hash in its row."""
+        seq = claim.completion_seq
+        assert seq is not None
+        page = await self._host.store.read(claim.run_id, after=seq - 1, limit=1)
+        if page.rows:
+            event = decode(page.rows[0].envelope, run_id=claim.run_id, seq=seq).event
+            if (
+                isinstance(event, ToolCallCompleted)
+                and content_hash(event.output) == claim.output_hash
+            ):
+                return event.output
+        raise TamperEvident(
+            run_id=claim.run_id, seq=seq, detail="it is not the output that was claimed for"
+        )
+
+
+def _refusal(seen: Claim, intent: ToolCallRequested, *, collision: bool) -> ToolCallCompleted:
+    extent: Extent = "no" if collision else seen.extent or "unknown"
+    message = (
+        f"its key was used by run {seen.run_id} with other arguments; nothing was executed"
+        if collision
+        else f"its key belongs to a call of run {seen.run_id} (event {seen.intent_seq}) that "
+        f"failed (it may have done: {extent}); nothing was executed now"
+    )
+    return ToolCallCompleted(
+        seq=intent.seq,
+        output=failure_output(kind="claim", message=message, attempts=0),
+        outcome="error",
+        extent=extent,
+    )

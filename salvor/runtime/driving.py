@@ -1,0 +1,145 @@
+"""Taking runs over and driving them: what start and resume have in common."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+
+from salvor.errors import RunExists, StoreError, UnknownRun, UnknownToolError, WrongState
+from salvor.events.cursor import Cursor
+from salvor.events.fold import RunState
+from salvor.events.log import read_log
+from salvor.events.store import Fence, Head
+from salvor.events.vocabulary import RunStarted, WorkflowRef
+from salvor.runtime.drive import Drive
+from salvor.runtime.host import Host
+from salvor.runtime.outcome import Completed, Failed, RunResult
+from salvor.runtime.recorder import Recorder
+from salvor.runtime.targets import load_module, load_target, split_target
+from salvor.runtime.workflow import SINGLE, Definition, define, single_call
+from salvor.tools.decorator import tool_meta
+from salvor.tools.function import FunctionTool, function_tool
+from salvor.values import JsonObject, canonical_json, parse_object
+
+
+class Driving:
+    """Starts and resumes runs in the calling task."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def start(self, definition: Definition, raw: JsonObject, run_id: str) -> RunResult[Any]:
+        """Record a run's head and drive it until it rests."""
+        raw = parse_object(canonical_json(raw), what=f"the input of {definition.name}")
+        prepared, body = definition.prepare(raw)
+        if await self._exists(run_id):
+            raise RunExists(run_id)
+        started = RunStarted(
+            agent_def_hash=definition.hash,
+            input=prepared,
+            workflow=WorkflowRef(
+                name=definition.name, version=definition.version, target=definition.target
+            ),
+        )
+        async with self._taken(run_id, create=True) as (fence, head):
+            if head.length:
+                raise RunExists(run_id)
+            recorder = Recorder(
+                self._host.store, self._host.clock, fence=fence, head=head, last=None
+            )
+            await recorder.append(started)
+            drive = Drive(self._host, recorder, Cursor(run_id, ()), definition, run_id)
+            return await drive.to_rest(body)
+
+    async def resume(self, definition: Definition, run_id: str) -> RunResult[Any]:
+        """Take a run over, replay its log and drive it until it rests."""
+        async with self._taken(run_id) as (fence, _):
+            envelopes, head = await read_log(self._host.store, run_id)
+            cursor = Cursor(run_id, envelopes)
+            started = cursor.begin(definition.hash)
+            if started is None or not isinstance(started.input, dict):
+                raise WrongState(
+                    f"run {run_id} was never begun: its log is empty.", hint="Start a new run."
+                )
+            _, body = definition.prepare(started.input)
+            recorder = Recorder(
+                self._host.store,
+                self._host.clock,
+                fence=fence,
+                head=head,
+                last=envelopes[-1].event,
+            )
+            return await Drive(self._host, recorder, cursor, definition, run_id).to_rest(body)
+
+    def definition(self, state: RunState, workflow: Any = None) -> Definition:
+        """The workflow of a run: the one given, or the one its head names.
+
+        Raises:
+            TargetError: the recorded target cannot be loaded.
+        """
+        ref = state.workflow
+        if ref is None:
+            if workflow is None:
+                raise WrongState(
+                    "the run does not say which workflow drives it.", hint="Name it: RUN TARGET."
+                )
+            return define(workflow)
+        if ref.name.startswith(SINGLE):
+            return single_call(self.tool(ref.name.removeprefix(SINGLE), ref.target), ref.target)
+        return define(load_target(ref.target) if workflow is None else workflow)
+
+    def tool(self, name: str, target: str) -> FunctionTool:
+        """The tool of that name: registered, or found in the module of ``target``.
+
+        Raises:
+            UnknownToolError: it is in neither.
+        """
+        if name in self._host.registry or target.startswith(SINGLE):
+            return self._host.registry.get(name)
+        place, _ = split_target(target)
+        for value in list(vars(load_module(place)).values()):
+            if tool_meta(value) is not None and function_tool(value).name == name:
+                return self._host.registry.for_function(value)
+        raise UnknownToolError(name=name)
+
+    async def _exists(self, run_id: str) -> bool:
+        try:
+            return (await self._host.store.head(run_id)).length > 0
+        except UnknownRun:
+            return False
+
+    @asynccontextmanager
+    async def _taken(
+        self, run_id: str, *, create: bool = False
+    ) -> AsyncIterator[tuple[Fence, Head]]:
+        """Hold the run's lease, renewed from the lease thread, and give it back."""
+        host = self._host
+        before = host.clock.boot()
+        fence, head = await host.store.take_over(
+            run_id, host.driver, lease=host.lease, create=create
+        )
+        host.keeper.add(fence, taken=before)
+        try:
+            yield fence, head
+        finally:
+            host.keeper.remove(fence)
+            with anyio.CancelScope(shield=True):
+                await self._release(fence)
+
+    async def _release(self, fence: Fence) -> None:
+        try:
+            await self._host.store.release(fence)
+        except StoreError:
+            return  # the lease runs out by itself
+
+
+def ended(run_id: str, state: RunState, definition: Definition) -> RunResult[Any]:
+    """What a run that has ended gives back; nothing is executed."""
+    if state.status == "failed":
+        return Failed(run_id=run_id, error=state.error or "", final=True)
+    return Completed(
+        run_id=run_id, output=definition.decode(state.output), recorded=state.output
+    )

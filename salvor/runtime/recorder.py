@@ -1,0 +1,157 @@
+"""Appends events to one run's log, in order, under one fence."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import anyio
+
+from salvor.clock import Clock
+from salvor.errors import CommitUnknown, Conflict, Fenced, StoreError, StoreVersionError
+from salvor.events.chain import row_hash
+from salvor.events.claims import Claim, ClaimChange
+from salvor.events.codec import encode
+from salvor.events.guard import check_append
+from salvor.events.store import Append, Fence, Head, Row, Store
+from salvor.events.vocabulary import Envelope, Event
+from salvor.values import format_instant
+
+_RETRY_FIRST = 0.05
+_RETRY_MAX = 5.0
+
+
+def sealed_rows(
+    events: tuple[Event, ...], *, run_id: str, head: Head, last: Event | None, clock: Clock
+) -> tuple[Row, ...]:
+    """The rows that add ``events`` to the log that ends at ``head`` with ``last``.
+
+    Raises:
+        AppendRefused: one of the events may not stand there.
+    """
+    rows: list[Row] = []
+    prev = head.head_hash
+    now = clock.now()
+    for seq, event in enumerate(events, head.length):
+        envelope = Envelope(
+            run_id=run_id, seq=seq, recorded_at=format_instant(now), event=event
+        )
+        check_append(run_id=run_id, next_seq=seq, last=last, envelope=envelope)
+        text = encode(envelope)
+        prev = row_hash(prev, run_id, seq, text)
+        rows.append(
+            Row(
+                seq=seq,
+                recorded_at=int(now.timestamp() * 1_000_000),
+                envelope=text,
+                row_hash=prev,
+            )
+        )
+        last = event
+    return tuple(rows)
+
+
+class Recorder:
+    """The one writer of a run's log while its fence holds.
+
+    Args:
+        store: Where the log is.
+        clock: Stamps the events.
+        fence: The right to write.
+        head: The head the log had when it was read.
+        last: The log's last event, ``None`` when it is empty.
+    """
+
+    def __init__(
+        self, store: Store, clock: Clock, *, fence: Fence, head: Head, last: Event | None
+    ) -> None:
+        self.fence = fence
+        self._store = store
+        self._clock = clock
+        self._head = head
+        self._last = last
+        self._counter: Iterator[int] = itertools.count()
+
+    @property
+    def next_seq(self) -> int:
+        """The position of the next event."""
+        return self._head.length
+
+    async def append(self, *events: Event, claims: tuple[ClaimChange, ...] = ()) -> Claim | None:
+        """Record events; durable when this returns ``None``.
+
+        Returns:
+            The claim that stands in the way when a `TakeClaim` was refused: then nothing
+            was recorded.
+
+        Raises:
+            Fenced: the run was taken over.
+            StoreError: the store failed; nothing was recorded.
+        """
+        append = self._prepare(events, claims)
+        try:
+            seen = await self._store.append(append)
+        except CommitUnknown:
+            if not await self._stored(append):
+                raise
+            seen = None
+        if seen is None:
+            self._advance(append, events[-1])
+        return seen
+
+    async def append_surely(self, *events: Event, claims: tuple[ClaimChange, ...] = ()) -> None:
+        """Record what must not be lost: try again until it is stored or the run is fenced.
+
+        A full disk or a busy store passes; what a body did does not come back (G4).
+        """
+        append = self._prepare(events, claims)
+        delay = _RETRY_FIRST
+        while True:
+            try:
+                await self._store.append(append)
+            except (Fenced, Conflict, StoreVersionError):
+                if await self._stored(append):
+                    break
+                raise
+            except StoreError:
+                await anyio.sleep(delay)
+                delay = min(delay * 2, _RETRY_MAX)
+            else:
+                break
+        self._advance(append, events[-1])
+
+    def _prepare(self, events: tuple[Event, ...], claims: tuple[ClaimChange, ...]) -> Append:
+        return Append(
+            fence=self.fence,
+            length=self._head.length,
+            prev_hash=self._head.head_hash,
+            rows=sealed_rows(
+                events,
+                run_id=self.fence.run_id,
+                head=self._head,
+                last=self._last,
+                clock=self._clock,
+            ),
+            nonce=f"{self.fence.token}.{next(self._counter)}",
+            claims=claims,
+        )
+
+    def _advance(self, append: Append, last: Event) -> None:
+        self._head = Head(
+            run_id=self._head.run_id,
+            epoch=self._head.epoch,
+            length=self._head.length + len(append.rows),
+            head_hash=append.rows[-1].row_hash,
+            lease=self._head.lease,
+        )
+        self._last = last
+
+    async def _stored(self, append: Append) -> bool:
+        # A row hash covers run, position, time stamp and the whole history before it.
+        try:
+            page = await self._store.read(
+                self.fence.run_id, after=append.length - 1, limit=len(append.rows)
+            )
+        except StoreError:
+            return False
+        return [row.row_hash for row in page.rows] == [row.row_hash for row in append.rows]

@@ -1,0 +1,83 @@
+"""Saying what an open write did (DURABILITY F)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from salvor.errors import Extent, NotDoneRefused
+from salvor.events.vocabulary import (
+    ToolCallCompleted,
+    ToolCallRequested,
+    failure_output,
+)
+from salvor.values import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedOutput:
+    """It happened, and this is its output."""
+
+    output: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedFailure:
+    """It failed; ``extent`` says what it did all the same."""
+
+    extent: Extent
+    message: str = "the call failed"
+
+
+@dataclass(frozen=True, slots=True)
+class NotDone:
+    """It never happened, and nobody is left who could still do it.
+
+    ``worker_dead`` is the operator's explicit word for the latter (DURABILITY F2).
+    """
+
+    worker_dead: bool
+
+
+Resolution: TypeAlias = ResolvedOutput | ResolvedFailure | NotDone
+
+
+def resolved(
+    intent: ToolCallRequested, resolution: Resolution
+) -> tuple[ToolCallCompleted, Extent | None]:
+    """The completion an operator's word becomes, and its extent for the claim.
+
+    Raises:
+        NotDoneRefused: the word that the worker is dead is missing.
+    """
+    if isinstance(resolution, ResolvedOutput):
+        return (
+            ToolCallCompleted(
+                seq=intent.seq, output=resolution.output, settled_by="operator"
+            ),
+            None,
+        )
+    if isinstance(resolution, ResolvedFailure):
+        extent, kind, outcome = resolution.extent, "handler", "error"
+        message = resolution.message
+    else:
+        _check_worker(intent, resolution)
+        extent, kind, outcome = "no", "not_executed", "not_executed"
+        message = "it never happened"
+    completion = ToolCallCompleted(
+        seq=intent.seq,
+        output=failure_output(kind=kind, message=message, attempts=1),
+        settled_by="operator",
+        outcome="error" if outcome == "error" else "not_executed",
+        extent=extent,
+    )
+    return completion, extent
+
+
+def _check_worker(intent: ToolCallRequested, resolution: NotDone) -> None:
+    if not resolution.worker_dead:
+        raise NotDoneRefused(
+            f"{intent.tool} has no time limit, so its worker may still be at it.",
+            hint="Make sure that it is dead, and that nothing it started or sent goes on; "
+            "then say so with --worker-dead.",
+        )

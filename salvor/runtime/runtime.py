@@ -1,0 +1,231 @@
+"""The runtime: starts, resumes, answers and resolves the runs of one store."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+
+import anyio
+
+from salvor.clock import Clock, Ids
+from salvor.events.fold import RunState
+from salvor.events.store import Driver, Store
+from salvor.registry.registry import Registry
+from salvor.runtime.bodies import BodyThreads
+from salvor.runtime.driving import Driving, ended
+from salvor.runtime.host import Host
+from salvor.runtime.leases import LeaseKeeper
+from salvor.runtime.operator import History, Operator, RunSummary
+from salvor.runtime.outcome import RunResult
+from salvor.runtime.resolve import Resolution, ResolvedOutput
+from salvor.runtime.run import Run
+from salvor.runtime.workflow import SINGLE, bind, define, single_call
+from salvor.tools.function import FunctionTool
+from salvor.values import JsonObject, JsonValue, parse_run_id
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Missing:
+    """The type of `MISSING`: no answer was given, which ``None`` would be."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = Missing()
+
+
+class Runtime:
+    """Drives runs in the calling task, against one store and one registry.
+
+    An async context manager: leaving it stops the lease thread and closes the store.
+
+    Args:
+        store: Where logs, claims and leases are.
+        registry: The tools.
+        clock: Wall clock and boot-time clock.
+        ids: Run ids, tokens, random bits.
+        lease: Seconds a lease lasts; renewed every quarter of it.
+        claim_wait: Seconds to wait for another run that holds a key before parking.
+        namespace: The operator's namespace for claims.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        registry: Registry,
+        clock: Clock,
+        ids: Ids,
+        lease: float = 30.0,
+        claim_wait: float = 10.0,
+        namespace: str = "default",
+    ) -> None:
+        self.registry = registry
+        self.store = store
+        self._host = Host(
+            store=store,
+            registry=registry,
+            clock=clock,
+            ids=ids,
+            driver=Driver(id=ids.token(), pid=os.getpid(), host=socket.gethostname()),
+            threads=BodyThreads(),
+            keeper=LeaseKeeper(store, clock, lease=lease),
+            interrupted=threading.Event(),
+            lease=lease,
+            claim_wait=claim_wait,
+            namespace=namespace,
+        )
+        self._driving = Driving(self._host)
+        self._operator = Operator(self._host)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop the lease thread and close the store; what was acknowledged is stored."""
+        with anyio.CancelScope(shield=True):
+            self._host.keeper.stop()
+            self._host.threads.close()
+            await self.store.close()
+
+    def new_run_id(self) -> str:
+        """A fresh run id, for callers that want to know it before they start."""
+        return self._host.ids.run_id()
+
+    def interrupt(self) -> None:
+        """Ask every drive to stop after its running call; they raise `RunInterrupted`.
+
+        May be called from any thread and from a signal handler.
+        """
+        self._host.interrupted.set()
+
+    async def run(
+        self,
+        workflow: Callable[Concatenate[Run, P], Awaitable[R]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> RunResult[R]:
+        """Start a workflow with Python values, and drive it until it rests."""
+        return cast("RunResult[R]", await self.start(workflow, bind(workflow, args, kwargs)))
+
+    async def start(
+        self,
+        workflow: Callable[Concatenate[Run, P], Awaitable[R]],
+        input: JsonObject | None = None,
+        *,
+        run_id: str | None = None,
+    ) -> RunResult[R]:
+        """Start a workflow with JSON input, and drive it until it rests.
+
+        Raises:
+            ArgumentsRefused: the input does not fit; nothing was recorded.
+            RunExists: the run id was used before.
+        """
+        started = self._driving.start(define(workflow), input or {}, self._run_id(run_id))
+        return cast("RunResult[R]", await started)
+
+    async def call_tool(
+        self,
+        tool: FunctionTool,
+        arguments: JsonObject,
+        *,
+        run_id: str | None = None,
+        target: str | None = None,
+    ) -> RunResult[Any]:
+        """Make one call of one tool, as a run of its own.
+
+        Args:
+            tool: What to call; it is registered if it is not yet.
+            arguments: Its arguments as JSON.
+            run_id: A fresh one by default.
+            target: Where the tool is found again when the run is resumed; by default it is
+                looked up by name among the registered ones.
+        """
+        definition = single_call(tool, target or f"{SINGLE}{tool.name}")
+        return await self._driving.start(definition, arguments, self._run_id(run_id))
+
+    async def resume(
+        self, run_id: str, workflow: Any = None, *, answer: JsonValue | Missing = MISSING
+    ) -> RunResult[Any]:
+        """Go on with a run, whatever made it stop; one that has ended is only reported.
+
+        Args:
+            run_id: Which run.
+            workflow: Its function; by default it is loaded from the recorded target.
+            answer: What the run waits for, if it is suspended. Without one, a suspended run
+                is reported as parked.
+
+        Raises:
+            UnknownRun, LeaseHeld: no such run, or somebody drives it.
+            WrongState: an answer was given and the run waits for none.
+            AnswerRefused: the answer does not fit; the run is still parked.
+            AnswerConflict: somebody answered first.
+        """
+        run_id = parse_run_id(run_id)
+        look = await self._operator.look(run_id)
+        definition = self._driving.definition(look.state, workflow)
+        if not isinstance(answer, Missing):
+            await self._operator.answer(look, answer)
+        elif look.state.status in ("completed", "failed"):
+            return ended(run_id, look.state, definition)
+        return await self._driving.resume(definition, run_id)
+
+    async def resolve(
+        self, run_id: str, resolution: Resolution, *, tool: FunctionTool | None = None
+    ) -> RunState:
+        """Record what an open write did, and leave the run for `resume`.
+
+        Args:
+            run_id: Which run.
+            resolution: What a person found out.
+            tool: The tool that was called; by default it is looked up. An output is checked
+                against its schema before anything is recorded.
+
+        Raises:
+            WrongState: the run has no open write.
+            LeaseHeld: somebody drives it.
+            NotDoneRefused: "never happened" without the word that the worker is dead.
+        """
+        look = await self._operator.look(parse_run_id(run_id))
+        pending, ref = look.state.pending, look.state.workflow
+        if isinstance(resolution, ResolvedOutput) and tool is None and pending is not None:
+            target = ref.target if ref is not None else f"{SINGLE}{pending.tool}"
+            tool = self._driving.tool(pending.tool, target)
+        await self._operator.resolve(look, resolution, tool)
+        return await self.state(run_id)
+
+    async def state(self, run_id: str) -> RunState:
+        """Where a run stands, folded from its verified log."""
+        return (await self._operator.look(parse_run_id(run_id))).state
+
+    async def history(self, run_id: str) -> History:
+        """A run's verified log, and late results."""
+        return await self._operator.history(parse_run_id(run_id))
+
+    async def list(self, *, after: str | None = None, limit: int = 100) -> list[RunSummary]:
+        """The runs of the store, oldest first; a damaged one hides no other.
+
+        Args:
+            after: The last run id of the page before.
+            limit: Runs in a page.
+        """
+        return await self._operator.list(after, limit)
+
+    def _run_id(self, given: str | None) -> str:
+        return self.new_run_id() if given is None else parse_run_id(given)
