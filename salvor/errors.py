@@ -7,6 +7,8 @@
         DuplicateToolError     two tools under one name
         UnknownToolError
         ArgumentsRefused       arguments do not fit a tool; lists all problems
+        OutputRefused          a result does not fit a tool
+        NotInjected            a Context or Depends marker was touched outside a call
         ToolFailure            raised by tool authors: what the failure may have done
         ToolFailed             the one error a call raises to its caller
         WorkflowFailed         raised by workflow authors: a final answer
@@ -142,6 +144,23 @@ class ArgumentsRefused(SalvorError):
         super().__init__(f"{tool} refused its arguments: {_listed(problems)}", hint=hint)
         self.tool = tool
         self.problems = tuple(problems)
+
+
+class OutputRefused(SalvorError):
+    """What a tool returned is not what it declares to return; its body did run."""
+
+    code = "invalid_output"
+
+    def __init__(self, *, tool: str, problems: Sequence[Problem]) -> None:
+        super().__init__(f"{tool} returned what it does not declare: {_listed(problems)}")
+        self.tool = tool
+        self.problems = tuple(problems)
+
+
+class NotInjected(SalvorError):
+    """A value that salvor delivers was touched outside a call."""
+
+    code = "not_injected"
 
 
 class ToolFailure(SalvorError):

@@ -1,0 +1,177 @@
+"""What a tool's author declares: its effect on the world, its key, how failures count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from salvor.errors import ToolDefinitionError
+
+Effect: TypeAlias = Literal["read", "idempotent", "write"]
+EFFECTS: tuple[Effect, ...] = ("read", "idempotent", "write")
+
+KeyFunction: TypeAlias = Callable[[dict[str, Any]], Any]
+KeyDeclaration: TypeAlias = str | tuple[str, ...] | KeyFunction
+
+STAMP = "__salvor_tool__"
+NAMES = "__salvor_names__"
+
+_tool_name = re.compile(r"[a-zA-Z0-9_-]{1,64}").fullmatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often a failed call is tried, and how long the first pause is.
+
+    Args:
+        attempts: Executions in all, the first one included.
+        backoff: Seconds before the second execution; doubled for each further one.
+    """
+
+    attempts: int = 3
+    backoff: float = 0.5
+
+    def __post_init__(self) -> None:
+        if type(self.attempts) is not int or self.attempts < 1:
+            raise ToolDefinitionError(
+                f"Retry.attempts has to be a whole number of at least 1, got {self.attempts!r}."
+            )
+        if isinstance(self.backoff, bool) or not 0 <= self.backoff <= 3600:
+            raise ToolDefinitionError(
+                f"Retry.backoff has to be 0 to 3600 seconds, got {self.backoff!r}."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolMeta:
+    """What `@tool` stamps on a function; `None` and empty mean "not declared"."""
+
+    effect: Effect
+    name: str | None = None
+    description: str | None = None
+    idempotency_key: KeyDeclaration | None = None
+    claim_scope: str | None = None
+    retry: Retry | None = None
+    refusals: tuple[type[Exception], ...] = ()
+    exceptions: Literal["failed"] | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def key_paths(self) -> tuple[str, ...]:
+        """The declared key as dotted paths; empty for none and for a key function."""
+        key = self.idempotency_key
+        if isinstance(key, str):
+            return (key,)
+        return key if isinstance(key, tuple) else ()
+
+
+def check_name(name: str, where: str | None = None) -> None:
+    """Refuse what cannot be a tool's name.
+
+    Raises:
+        ToolDefinitionError: for anything but 1 to 64 of ``a-z A-Z 0-9 _ -``, or a reserved name.
+    """
+    if not isinstance(name, str) or _tool_name(name) is None:
+        raise ToolDefinitionError(
+            f"a tool's name has to be 1 to 64 letters, digits, '_' or '-', got {name!r}.",
+            where=where,
+            hint="Give it another one with name=.",
+        )
+    if name == "salvor_answer" or name.startswith("_salvor"):
+        raise ToolDefinitionError(
+            f"the name {name!r} is reserved.", where=where, hint="Give it another one with name=."
+        )
+
+
+def check_meta(meta: ToolMeta, where: str | None = None) -> None:
+    """Refuse options that cannot be meant.
+
+    Raises:
+        ToolDefinitionError: naming the option, what it takes, and what came.
+    """
+    if meta.effect not in EFFECTS:
+        raise ToolDefinitionError(
+            f"effect has to be 'read', 'idempotent' or 'write', got {meta.effect!r}.", where=where
+        )
+    if meta.name is not None:
+        check_name(meta.name, where)
+    if meta.idempotency_key is not None:
+        _check_key(meta, where)
+    if meta.refusals:
+        _check_refusals(meta.refusals, where)
+    for option, fits, takes in (
+        ("description", _text_or_none(meta.description), "text that is not blank"),
+        ("claim_scope", _text_or_none(meta.claim_scope), "text that is not blank"),
+        ("retry", meta.retry is None or type(meta.retry) is Retry, "a Retry"),
+        ("exceptions", meta.exceptions in (None, "failed"), "None or 'failed'"),
+        ("tags", not meta.tags or all(map(_text_or_none, meta.tags)), "texts that are not blank"),
+    ):
+        if not fits:
+            got = getattr(meta, option)
+            raise ToolDefinitionError(f"{option} has to be {takes}, got {got!r}.", where=where)
+
+
+def _text_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, str) and bool(value.strip()))
+
+
+def _check_key(meta: ToolMeta, where: str | None) -> None:
+    if meta.effect == "read":
+        raise ToolDefinitionError(
+            "a read tool takes no idempotency_key: a read may always run again.",
+            where=where,
+            hint="Drop the key, or declare what the tool changes with another effect.",
+        )
+    paths = meta.key_paths
+    if not paths and not callable(meta.idempotency_key):
+        raise ToolDefinitionError(
+            "idempotency_key has to be a dotted path, a tuple of them or a function of the "
+            f"arguments, got {meta.idempotency_key!r}.",
+            where=where,
+        )
+    for path in paths:
+        if not isinstance(path, str) or not all(path.split(".")):
+            raise ToolDefinitionError(
+                f"the key path {path!r} is not a dotted path such as 'order.id'.", where=where
+            )
+    if len(set(paths)) != len(paths):
+        raise ToolDefinitionError("a key path stands twice in idempotency_key.", where=where)
+
+
+def _check_refusals(refusals: tuple[Any, ...], where: str | None) -> None:
+    for refusal in refusals:
+        if not (isinstance(refusal, type) and issubclass(refusal, Exception)):
+            raise ToolDefinitionError(
+                f"refusals has to list exception classes, got {refusal!r}.", where=where
+            )
+
+
+def place_of(function: Any) -> str:
+    """Where a function stands: ``path/file.py:12 pay_claim``."""
+    function = unwrap(function)
+    function = getattr(function, "__func__", function)
+    name = getattr(function, "__qualname__", None) or repr(type(function).__qualname__)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return f"{getattr(function, '__module__', None) or 'unknown module'} {name}"
+    return f"{code.co_filename}:{code.co_firstlineno} {name}"
+
+
+def unwrap(function: Any) -> Any:
+    """The function behind ``functools.wraps`` wrappers, up to one that states a signature."""
+    seen = 0
+    while seen < 100 and "__signature__" not in _own(function):
+        inner = _own(function).get("__wrapped__")
+        if inner is None:
+            break
+        function = inner
+        seen += 1
+    return function
+
+
+def _own(function: Any) -> Mapping[str, Any]:
+    target = getattr(function, "__func__", function)
+    found: Mapping[str, Any] = getattr(target, "__dict__", None) or {}
+    return found
