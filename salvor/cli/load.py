@@ -1,0 +1,91 @@
+"""From what a person types to the function they mean."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from salvor.errors import TargetError
+from salvor.plugins.loader import PluginReport, load_plugins
+from salvor.registry.registry import Registry
+from salvor.runtime.targets import load_module, load_target, split_target
+from salvor.runtime.workflow import workflow_meta
+from salvor.tools.decorator import tool_meta
+from salvor.tools.function import FunctionTool
+
+
+def workflow_at(target: str) -> Any:
+    """The workflow that ``MODULE:NAME`` names; ``MODULE`` alone will do if it holds one.
+
+    Raises:
+        TargetError: it cannot be loaded, or the module holds several or none.
+    """
+    importable()
+    place, name = split_target(target)
+    if name is not None:
+        return load_target(target)
+    return getattr(load_module(place), _only(load_module(place), workflow_meta, "workflow"))
+
+
+def tool_at(registry: Registry, text: str) -> tuple[FunctionTool, str | None]:
+    """The tool that a registered name or a target names, and the target if it is one.
+
+    Raises:
+        UnknownToolError: no tool of that name is registered.
+        TargetError: the target cannot be loaded, or its module holds several tools or none.
+    """
+    if not is_target(text):
+        return registry.get(text), None
+    importable()
+    place, name = split_target(text)
+    module = load_module(place)
+    name = name if name is not None else _only(module, tool_meta, "tool")
+    found = load_target(f"{place}:{name}")
+    where = str(Path(place).resolve()) if place.endswith(".py") else place
+    return registry.for_function(found), f"{where}:{name}"
+
+
+def tools_at(registry: Registry, target: str) -> list[FunctionTool]:
+    """Add the tools of a module, or one of its tools, and return them."""
+    importable()
+    place, name = split_target(target)
+    if name is not None:
+        return [registry.for_function(load_target(target))]
+    return list(registry.add(load_module(place)))
+
+
+def installed_tools() -> tuple[Registry, tuple[PluginReport, ...]]:
+    """A registry with the tools of all installed plugins, and how each of them loaded."""
+    registry = Registry()
+    return registry, load_plugins(registry)
+
+
+def is_target(text: str) -> bool:
+    """Whether a text names code rather than a registered tool."""
+    return ":" in text or "." in text
+
+
+def importable() -> None:
+    """Let modules of the current directory be imported, as ``python -m`` does."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+
+
+def _only(module: ModuleType, stamp: Callable[[Any], Any], kind: str) -> str:
+    names = [
+        name
+        for name, value in vars(module).items()
+        if stamp(value) is not None and getattr(value, "__module__", None) == module.__name__
+    ]
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise TargetError(f"{module.__name__} holds no {kind}.", hint=f"Decorate one with @{kind}.")
+    raise TargetError(
+        f"{module.__name__} holds several {kind}s: {', '.join(sorted(names))}.",
+        hint="Say which one with :NAME.",
+    )

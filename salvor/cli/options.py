@@ -1,0 +1,88 @@
+"""Flags and argument types that verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from salvor.errors import JsonRefused
+from salvor.values import MAX_OUTPUT_BYTES, JsonValue, parse_json, parse_object, parse_run_id
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DEFAULT_STORE = "./salvor.db"
+
+
+class Json(click.ParamType):
+    """JSON as text, or ``@FILE``. Its size is bounded by whoever uses it."""
+
+    name = "JSON|@FILE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> JsonValue:
+        """Parse strictly; a fault is a usage error."""
+        if not isinstance(value, str):
+            given: JsonValue = value
+            return given
+        what = param.opts[0] if param is not None else "the value"
+        text: str | bytes = value
+        if value.startswith("@"):
+            what, text = value[1:], self._file(value[1:], param, ctx)
+        try:
+            return self.parse(text, what)
+        except JsonRefused as error:
+            self.fail(error.message, param, ctx)
+
+    def parse(self, text: str | bytes, what: str) -> JsonValue:
+        """Any JSON value."""
+        return parse_json(text, what=what, max_bytes=MAX_OUTPUT_BYTES)
+
+    def _file(self, path: str, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        try:
+            return Path(path).read_bytes()
+        except OSError as error:
+            self.fail(f"{path!r} cannot be read: {error.strerror}.", param, ctx)
+
+
+class JsonObjectType(Json):
+    """Like `Json`, and it has to be an object."""
+
+    def parse(self, text: str | bytes, what: str) -> JsonValue:
+        """A JSON object."""
+        return parse_object(text, what=what)
+
+
+class RunId(click.ParamType):
+    """A run id, in any spelling of a UUID."""
+
+    name = "RUN"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Bring it into its one spelling."""
+        try:
+            return parse_run_id(value)
+        except JsonRefused as error:
+            self.fail(error.message, param, ctx)
+
+
+def _keep_store(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.ensure_object(dict)["store"] = value
+
+
+def store_option(command: F) -> F:
+    """``--store``, before or after the verb; what stands nearest to the verb's end wins."""
+    return click.option(
+        "--store",
+        metavar="PATH|URL",
+        expose_value=False,
+        callback=_keep_store,
+        help=f"Where runs are kept: a path or a URL. [env: SALVOR_STORE; default: {DEFAULT_STORE}]",
+    )(command)
+
+
+run_argument = click.argument("run_id", metavar="RUN", type=RunId())

@@ -1,0 +1,190 @@
+"""How results look: values in, text out.
+
+Prose wraps at 80 columns; a command that a person may copy never does.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import textwrap
+import traceback
+import unicodedata
+from datetime import UTC, datetime
+
+from salvor.cli.options import DEFAULT_STORE
+from salvor.events.store import Wait
+from salvor.runtime.outcome import Failed, OpenWrite, Parked
+from salvor.runtime.resolve import NotDone, Resolution, ResolvedOutput
+from salvor.values import JsonValue, canonical_json, parse_instant
+
+WIDTH = 80
+
+
+def pretty(value: JsonValue) -> str:
+    """JSON for people: indented, keys as they are recorded."""
+    return printable(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def printable(text: str) -> str:
+    """The text without characters that steer a terminal; they are shown as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs")
+        else char.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for char in text
+    )
+
+
+def paragraph(text: str) -> str:
+    """Prose, wrapped."""
+    return "\n".join(
+        textwrap.fill(line, WIDTH, break_long_words=False, break_on_hyphens=False)
+        for line in printable(text).splitlines()
+    )
+
+
+def sentence(text: str) -> str:
+    """A sentence ends with a full stop."""
+    text = printable(text).rstrip()
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def command(*words: str, store: str) -> str:
+    """A command line that works as it stands."""
+    where = [] if store == DEFAULT_STORE else ["--store", store]
+    return shlex.join(["salvor", *where, *words])
+
+
+def when(instant: str) -> str:
+    """A recorded instant as ``YYYY-MM-DD HH:MM:SSZ``."""
+    return f"{parse_instant(instant):%Y-%m-%d %H:%M:%S}Z"
+
+
+def when_micros(micros: int | None) -> str:
+    """Microseconds since the epoch as ``YYYY-MM-DD HH:MM:SSZ``."""
+    if micros is None:
+        return "-"
+    return f"{datetime.fromtimestamp(micros // 1_000_000, UTC):%Y-%m-%d %H:%M:%S}Z"
+
+
+def parked(result: Parked, store: str) -> str:
+    """What a run waits for, and the command that goes on."""
+    resume = command("resume", result.run_id, store=store)
+    if result.waiting_for is not None:
+        return _waiting(result.run_id, result.waiting_for, resume, store)
+    return "\n".join(
+        [
+            paragraph(f"run {result.run_id} waits for an answer: {sentence(result.reason)}"),
+            "",
+            "The answer has to fit this schema:",
+            textwrap.indent(pretty(result.schema), "  "),
+            "",
+            "Answer, and the run goes on:",
+            f"  {resume} --input '{answer_form(result.schema)}'",
+        ]
+    )
+
+
+def _waiting(run_id: str, wait: Wait, resume: str, store: str) -> str:
+    return "\n".join(
+        [
+            paragraph(
+                f"run {run_id} waits for run {wait.holder_run}, which holds the right to call "
+                f"{wait.tool} with the key {wait.claim.key}. See what became of it:"
+            ),
+            f"  {command('history', wait.holder_run, store=store)}",
+            "When it is settled, this run goes on with:",
+            f"  {resume}",
+        ]
+    )
+
+
+def answer_form(schema: JsonValue) -> str:
+    """A form to fill in: the required fields of an answer, with what belongs there."""
+    if not isinstance(schema, dict):
+        return "JSON"
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return _blank(schema)
+    required = schema.get("required")
+    names = required if isinstance(required, list) else list(properties)
+    fields = (f"{json.dumps(name)}: {_blank(properties.get(str(name)))}" for name in names)
+    return "{" + ", ".join(fields) + "}"
+
+
+def _blank(schema: JsonValue) -> str:
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return f"<{kind}>" if isinstance(kind, str) else "<JSON>"
+
+
+def open_write(result: OpenWrite, store: str) -> str:
+    """The intent as evidence, and the commands that settle it."""
+    resolve = command("resolve", result.run_id, store=store)
+    return "\n".join(
+        [
+            paragraph(
+                f"run {result.run_id} stopped at event {result.seq}: a write may have "
+                "happened, and salvor does not know. It is not made again until you say so."
+            ),
+            "",
+            f"  tool       {result.tool}",
+            f"  key        {printable(result.idempotency_key or '-')}",
+            f"  arguments  {printable(canonical_json(result.arguments))}",
+            f"  cause      {printable(result.cause)}",
+            "",
+            "Find out whether it happened, then say one of:",
+            f"  {resolve} --output JSON",
+            "      it happened, and this is its result",
+            f"  {resolve} --failed --happened",
+            "      it happened, but there is no good result; or --not-happened, --unknown",
+            f"  {resolve} --not-done --worker-dead",
+            "      it never happened and nobody is left who could still do it:",
+            "      the call is made again",
+            "",
+            "and go on with:",
+            f"  {command('resume', result.run_id, store=store)}",
+        ]
+    )
+
+
+def open_write_error(result: OpenWrite) -> str:
+    """The same in one sentence."""
+    return (
+        f"salvor: run {result.run_id} needs reconciliation: whether {result.tool} happened "
+        "is unknown."
+    )
+
+
+def resolved(run_id: str, resolution: Resolution, store: str) -> str:
+    """What was recorded, and the next command."""
+    if isinstance(resolution, ResolvedOutput):
+        said = "The result is recorded as that of the call."
+    elif isinstance(resolution, NotDone):
+        said = "It is recorded that the call never happened; it will be made again."
+    else:
+        said = "The call is recorded as failed."
+    return f"{said} Go on with:\n  {command('resume', run_id, store=store)}"
+
+
+def failed(result: Failed, store: str) -> str:
+    """Why a run failed, and whether it can go on."""
+    if result.final:
+        return sentence(f"salvor: run {result.run_id} failed: {result.error}")
+    return "\n".join(
+        [
+            sentence(
+                f"salvor: run {result.run_id} stopped at a fault in its workflow"
+                f"{_place(result.exception)}: {result.error}"
+            ),
+            "Nothing was recorded for it. Mend the code, then go on with:",
+            f"  {command('resume', result.run_id, store=store)}",
+        ]
+    )
+
+
+def _place(error: BaseException | None) -> str:
+    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+    own = [frame for frame in frames if "/salvor/runtime/" not in frame.filename]
+    return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""

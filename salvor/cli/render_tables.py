@@ -1,0 +1,92 @@
+"""Tables: runs, tools, plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.table import Table
+from rich.text import Text
+
+from salvor.cli.render import printable, when_micros
+from salvor.plugins.loader import PluginReport
+from salvor.runtime.runtime import RunSummary
+from salvor.tools.function import FunctionTool
+
+COLOURS = {
+    "completed": "green",
+    "failed": "red",
+    "unreadable": "red",
+    "needs-reconciliation": "bold red",
+    "suspended": "yellow",
+    "loaded": "green",
+    "read": "green",
+    "idempotent": "yellow",
+    "write": "red",
+}
+
+
+def table(*columns: str) -> Table:
+    """A plain table: a header, and cells that stay on one line."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in columns:
+        made.add_column(name, no_wrap=True)
+    return made
+
+
+def coloured(word: str) -> Text:
+    """A status or an effect in its colour."""
+    return Text(word, style=COLOURS.get(word, ""))
+
+
+def runs_table(runs: Iterable[RunSummary]) -> Table:
+    """One line a run."""
+    made = table("RUN ID", "STATUS", "EVENTS", "STARTED", "LAST ACTIVITY", "WORKFLOW", "NOTE")
+    for run in runs:
+        made.add_row(
+            run.run_id,
+            coloured(run.status),
+            str(run.events),
+            when_micros(run.started),
+            when_micros(run.last_activity),
+            Text(printable(run.workflow or "-")),
+            Text(_note(run)),
+        )
+    return made
+
+
+def _note(run: RunSummary) -> str:
+    if run.waiting is not None:
+        return f"waits for run {run.waiting.holder_run} ({run.waiting.tool})"
+    if run.driver is not None:
+        return f"driven by process {run.driver.pid} on {run.driver.host}"
+    return ""
+
+
+def tools_table(tools: Iterable[FunctionTool]) -> Table:
+    """One line a tool."""
+    made = table("TOOL", "EFFECT", "KEYED", "FROM", "DESCRIPTION")
+    for tool in tools:
+        first = tool.description.strip().splitlines()
+        made.add_row(
+            tool.name,
+            coloured(tool.effect),
+            "yes" if tool.meta.idempotency_key is not None else "-",
+            Text(tool.module),
+            Text(printable(first[0]) if first else ""),
+        )
+    return made
+
+
+def plugins_table(reports: Iterable[PluginReport]) -> Table:
+    """One line a plugin."""
+    made = table("DISTRIBUTION", "VERSION", "ENTRY POINT", "STATUS", "TOOLS", "SECONDS")
+    for report in reports:
+        made.add_row(
+            report.distribution,
+            report.version or "-",
+            f"{report.entry_point} = {report.value}",
+            coloured(report.status),
+            str(len(report.tools)),
+            f"{report.seconds:.3f}",
+        )
+    return made

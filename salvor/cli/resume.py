@@ -1,0 +1,39 @@
+"""`salvor resume`: go on with a run."""
+
+from __future__ import annotations
+
+import click
+
+from salvor.cli.load import importable, workflow_at
+from salvor.cli.options import Json, run_argument, store_option
+from salvor.cli.report import already_over, report
+from salvor.cli.session import existing, with_runtime
+from salvor.runtime.runtime import Runtime
+from salvor.values import JsonValue
+
+
+@click.command()
+@run_argument
+@click.argument("target", required=False)
+@click.option("--input", "answer", type=Json(), help="The answer to what the run waits for.")
+@store_option
+@click.pass_context
+def resume(ctx: click.Context, run_id: str, target: str | None, answer: JsonValue) -> int:
+    """Go on with RUN after a crash, or with the answer it waits for.
+
+    The workflow is found where the run says it came from; TARGET names another place.
+    """
+    importable()
+    workflow = workflow_at(target) if target is not None else None
+    store = existing(ctx.obj["store"])
+    answers = ctx.get_parameter_source("answer") is not click.core.ParameterSource.DEFAULT
+
+    async def work(runtime: Runtime) -> int:
+        over = already_over(run_id, await runtime.state(run_id)) if not answers else None
+        if over is not None:
+            return over
+        if answers:
+            return report(await runtime.resume(run_id, workflow, answer=answer), store)
+        return report(await runtime.resume(run_id, workflow), store)
+
+    return with_runtime(store, work)

@@ -1,0 +1,36 @@
+"""`salvor run`: start a run and drive it until it rests."""
+
+from __future__ import annotations
+
+import click
+
+from salvor.cli import output
+from salvor.cli.load import workflow_at
+from salvor.cli.options import JsonObjectType, RunId, store_option
+from salvor.cli.report import report
+from salvor.cli.session import with_runtime
+from salvor.clock import SystemIds
+from salvor.runtime.runtime import Runtime
+from salvor.values import JsonObject
+
+
+@click.command()
+@click.argument("target")
+@click.option("--input", "given", type=JsonObjectType(), help="The workflow's parameters.")
+@click.option("--run-id", type=RunId(), help="The run's id; by default a fresh one.")
+@store_option
+@click.pass_obj
+def run(obj: dict[str, str], target: str, given: JsonObject | None, run_id: str | None) -> int:
+    """Start a run of TARGET: MODULE:NAME or file.py:NAME.
+
+    MODULE alone will do if it holds one workflow. The run's id is printed first, then its
+    output, or what it waits for and the command that goes on.
+    """
+    workflow = workflow_at(target)
+    chosen = run_id or SystemIds().run_id()
+
+    async def work(runtime: Runtime) -> int:
+        output.say(f"run {chosen}")
+        return report(await runtime.start(workflow, given, run_id=chosen), obj["store"])
+
+    return with_runtime(obj["store"], work)
