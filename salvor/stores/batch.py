@@ -1,0 +1,145 @@
+"""Carries a batch of writes out in one open transaction.
+
+Optimistic: all appends are tried at once, with a statement for each table instead of one
+for each append. Only if the changed rows do not add up is everything rolled back and done
+again one by one, each behind a savepoint, to find out who is refused.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from salvor.errors import Conflict, SalvorError
+from salvor.events.claims import MoveClaim, SettleClaim, TakeClaim
+from salvor.stores import records
+from salvor.stores import statements as sql
+from salvor.stores.writes import AppendWrite, Withdrawn, Write
+
+AnyWrite: TypeAlias = Write[Any]
+
+
+class _Mismatch(Exception):
+    pass
+
+
+def carry_out(db: sqlite3.Connection, batch: Sequence[AnyWrite]) -> None:
+    """Run the batch in the transaction that was begun; every member gets its outcome.
+
+    Raises:
+        sqlite3.Error: the database failed; no member is in it.
+    """
+    if len(batch) == 1:
+        _alone(db, batch[0])
+        return
+    appends = [write for write in batch if isinstance(write, AppendWrite)]
+    if len(appends) > 1 and _together(db, appends):
+        batch = [write for write in batch if not isinstance(write, AppendWrite)]
+    for write in batch:
+        _behind_savepoint(db, write)
+
+
+def _alone(db: sqlite3.Connection, write: AnyWrite) -> None:
+    if not _done(db, write):
+        db.execute("ROLLBACK")
+        db.execute("BEGIN IMMEDIATE")
+
+
+def _behind_savepoint(db: sqlite3.Connection, write: AnyWrite) -> None:
+    db.execute("SAVEPOINT member")
+    if not _done(db, write):
+        db.execute("ROLLBACK TO member")
+    db.execute("RELEASE member")
+
+
+def _done(db: sqlite3.Connection, write: AnyWrite) -> bool:
+    """Run one write; ``False`` if what it wrote has to be rolled back."""
+    write.error = None
+    try:
+        write.value = write.run(db)
+    except Withdrawn as withdrawn:
+        write.value = withdrawn.value
+    except sqlite3.IntegrityError as error:
+        write.error = Conflict(f"the rows do not fit the store ({error}); nothing was written.")
+    except sqlite3.Error:
+        raise
+    except (SalvorError, OSError, ValueError, TypeError) as error:
+        write.error = error
+    else:
+        return True
+    return False
+
+
+def _together(db: sqlite3.Connection, appends: Sequence[AppendWrite]) -> bool:
+    """Try all appends at once; ``False`` if they were rolled back."""
+    try:
+        _advance(db, appends)
+        changes = [change for write in appends for change in write.append.claims]
+        if changes:
+            _change_claims(db, changes)
+    except (_Mismatch, sqlite3.IntegrityError):
+        db.execute("ROLLBACK")
+        db.execute("BEGIN IMMEDIATE")
+        return False
+    for write in appends:
+        write.value = None
+        write.error = None
+    return True
+
+
+def _advance(db: sqlite3.Connection, appends: Sequence[AppendWrite]) -> None:
+    _all(db, sql.ADVANCE, [write.advance() for write in appends])
+    _all(db, sql.INSERT_EVENT, [event for write in appends for event in write.events()])
+    firsts = [
+        (write.append.rows[0].recorded_at, write.key)
+        for write in appends
+        if write.append.length == 0
+    ]
+    if firsts:
+        _all(db, sql.FIRST_EVENT, firsts)
+
+
+def _change_claims(db: sqlite3.Connection, changes: Sequence[Any]) -> None:
+    # Out of their order, so a batch in which one change needs another to come first does
+    # not add up either, and is done again one by one.
+    _all(
+        db,
+        sql.FRESH_CLAIM,
+        [
+            (*records.claim_key(c.id), c.effect, c.run_id, c.intent_seq, c.input_hash)
+            for c in changes
+            if isinstance(c, TakeClaim)
+        ],
+    )
+    _all(
+        db,
+        sql.MOVE_CLAIM,
+        [
+            (c.fresh_seq, *records.claim_key(c.id), c.run_id, c.intent_seq)
+            for c in changes
+            if isinstance(c, MoveClaim)
+        ],
+    )
+    _all(
+        db,
+        sql.SETTLE_CLAIM,
+        [
+            (
+                c.to,
+                c.extent,
+                c.completion_seq,
+                c.output_hash,
+                *records.claim_key(c.id),
+                c.run_id,
+                c.intent_seq,
+            )
+            for c in changes
+            if isinstance(c, SettleClaim)
+        ],
+    )
+
+
+def _all(db: sqlite3.Connection, statement: str, parameters: Sequence[tuple[Any, ...]]) -> None:
+    if parameters and db.executemany(statement, parameters).rowcount != len(parameters):
+        raise _Mismatch

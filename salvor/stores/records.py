@@ -1,0 +1,129 @@
+"""Rows of the SQLite store as the port's records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from salvor.clock import Clock
+from salvor.events.claims import Claim, ClaimId
+from salvor.events.store import Driver, Head, LateResult, Lease, Row, RunRow, Wait
+from salvor.stores.instants import instant, micros
+
+Record: TypeAlias = tuple[Any, ...]
+
+
+class LeaseReader:
+    """Tells which of the stored leases still live.
+
+    Args:
+        clock: Whether a lease has run out.
+        is_dead: Whether a driver's process is known to have ended.
+    """
+
+    def __init__(self, clock: Clock, is_dead: Callable[[Driver], bool]) -> None:
+        self.clock = clock
+        self._is_dead = is_dead
+
+    def now(self) -> int:
+        """The store's clock in microseconds."""
+        return micros(self.clock.now())
+
+    def live(self, until: int | None, driver_id: str, pid: int, host: str) -> Lease | None:
+        """The lease of these columns, or ``None`` if it has ended."""
+        if until is None or until <= self.now():
+            return None
+        driver = Driver(id=driver_id, pid=pid, host=host)
+        return None if self._is_dead(driver) else Lease(driver=driver, expires_at=instant(until))
+
+    def head(self, record: Record) -> Head:
+        """The head of a row of the ``HEAD`` columns."""
+        run_id, epoch, length, head_hash, until, driver_id, pid, host = record
+        return Head(
+            run_id=run_id,
+            epoch=epoch,
+            length=length,
+            head_hash=head_hash,
+            lease=self.live(until, driver_id, pid, host),
+        )
+
+    def run_row(self, record: Record) -> RunRow:
+        """The listing's row of a row of ``RUNS``."""
+        return RunRow(
+            head=self.head(record[:8]),
+            first_recorded_at=record[8],
+            last_recorded_at=record[9],
+            wait=_wait(record[0], record[10:]),
+        )
+
+
+def _wait(run_id: str, record: Record) -> Wait | None:
+    namespace, scope, key, tool, holder_run, since = record
+    if since is None:
+        return None
+    return Wait(
+        run_id=run_id,
+        claim=ClaimId(namespace=namespace, scope=scope, key=key),
+        tool=tool,
+        holder_run=holder_run,
+        since=instant(since),
+    )
+
+
+def row(record: Record) -> Row:
+    """The event of a row of ``EVENTS``."""
+    seq, recorded_at, envelope, row_hash = record
+    return Row(seq=seq, recorded_at=recorded_at, envelope=envelope, row_hash=row_hash)
+
+
+def late(record: Record) -> LateResult:
+    """The result of a row of ``LATE``."""
+    run_id, intent_seq, epoch, outcome, value, kept_at = record
+    return LateResult(
+        run_id=run_id,
+        intent_seq=intent_seq,
+        epoch=epoch,
+        outcome=outcome,
+        value=value,
+        kept_at=instant(kept_at),
+    )
+
+
+def claim(claim_id: ClaimId, record: Record | None) -> Claim | None:
+    """The claim of a row of ``CLAIM``."""
+    if record is None:
+        return None
+    state, effect, run_id, intent_seq, input_hash, generation, extent, completion, output = record
+    return Claim(
+        id=claim_id,
+        state=state,
+        effect=effect,
+        run_id=run_id,
+        intent_seq=intent_seq,
+        input_hash=input_hash,
+        generation=generation,
+        extent=extent,
+        completion_seq=completion,
+        output_hash=output,
+    )
+
+
+def claim_record(claim: Claim) -> Record:
+    """The parameters of ``PUT_CLAIM``."""
+    return (
+        *claim_key(claim.id),
+        claim.state,
+        claim.effect,
+        claim.run_id,
+        claim.intent_seq,
+        claim.input_hash,
+        claim.generation,
+        claim.extent,
+        claim.completion_seq,
+        claim.output_hash,
+    )
+
+
+def claim_key(claim_id: ClaimId) -> tuple[str, str, str]:
+    """The primary key of a claim."""
+    return (claim_id.namespace, claim_id.scope, claim_id.key)

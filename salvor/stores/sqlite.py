@@ -1,0 +1,248 @@
+"""A store in one SQLite file: durable, and shared by the processes of one machine."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
+
+import anyio.to_thread
+
+from salvor.clock import Clock, Ids, SystemClock, SystemIds
+from salvor.errors import UnknownRun
+from salvor.events.claims import Claim, ClaimId
+from salvor.events.store import (
+    Append,
+    Driver,
+    Fence,
+    Head,
+    LateResult,
+    LogPage,
+    RunRow,
+    Settlement,
+)
+from salvor.stores import records, schema
+from salvor.stores import statements as sql
+from salvor.stores.drivers import DriverLocks
+from salvor.stores.faults import busy, translated
+from salvor.stores.lockfile import FairLock
+from salvor.stores.readers import Readers
+from salvor.stores.records import LeaseReader
+from salvor.stores.renewal import Renewal
+from salvor.stores.schema import Connect
+from salvor.stores.writer import Writer
+from salvor.stores.writes import (
+    AppendWrite,
+    ConfirmWrite,
+    LateWrite,
+    ReleaseWrite,
+    SettleWrite,
+    TakeOverWrite,
+    WaitWrite,
+    drives,
+    held_claim,
+    read_claim,
+)
+
+PATIENCE = 60.0
+_MOST_KEYS = 10_000
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """Keeps logs in a SQLite file, with a lock file and the drivers' locks beside it.
+
+    Made by `SqliteStore.open`; safe to use from any task and any thread of one process.
+    """
+
+    def __init__(
+        self, path: str, *, clock: Clock, ids: Ids, connect: Connect, patience: float
+    ) -> None:
+        self.path = path
+        self._clock = clock
+        self._ids = ids
+        self._keys: dict[str, int] = {}
+        self._locks = DriverLocks(f"{path}-drivers")
+        self._leases = LeaseReader(clock, self._locks.is_dead)
+        self._readers = Readers(path, lambda: schema.prepared(connect(path)))
+        self._renewal = Renewal(
+            path,
+            FairLock(f"{path}-lock"),
+            lambda: schema.prepared(connect(path), synchronous="NORMAL"),
+            patience=patience,
+        )
+        self._writer = Writer(
+            path,
+            FairLock(f"{path}-lock"),
+            lambda: schema.prepared(connect(path)),
+            patience=patience,
+            before_close=self._before_close,
+        )
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        connect: Connect = schema.connect,
+        patience: float = PATIENCE,
+    ) -> SqliteStore:
+        """Open a store, making or migrating its file if need be.
+
+        Args:
+            path: The file; its directory must exist.
+            clock: Decides when leases end.
+            ids: Where the tokens of fences come from.
+            connect: Makes the connections to the file.
+            patience: Seconds to wait for another process's lock.
+
+        Raises:
+            StoreUnavailable: the path cannot hold a store, or the file is none.
+            StoreVersionError: a newer salvor made the store.
+            StoreBusy: another process keeps the lock.
+        """
+        # One lock file for all names of one file.
+        real = os.path.realpath(os.fspath(path))
+        with translated(real):
+            schema.check_path(real)
+            _make(real, connect, patience)
+            return cls(
+                real,
+                clock=clock or SystemClock(),
+                ids=ids or SystemIds(),
+                connect=connect,
+                patience=patience,
+            )
+
+    async def take_over(
+        self, run_id: str, driver: Driver, *, lease: float, create: bool = False
+    ) -> tuple[Fence, Head]:
+        fence, head, key = await self._writer.submit(
+            TakeOverWrite(
+                run_id,
+                driver,
+                lease,
+                create=create,
+                token=self._ids.token(),
+                leases=self._leases,
+                locks=self._locks,
+            )
+        )
+        if len(self._keys) >= _MOST_KEYS:
+            self._keys.clear()
+        self._keys[run_id] = key
+        return fence, head
+
+    async def append(self, append: Append) -> Claim | None:
+        key = self._keys.get(append.fence.run_id, 0)
+        return await self._writer.submit(AppendWrite(append, key))
+
+    async def confirm(self, fence: Fence) -> None:
+        await self._writer.submit(ConfirmWrite(fence))
+
+    async def release(self, fence: Fence) -> None:
+        await self._writer.submit(ReleaseWrite(fence))
+
+    def renew(self, fences: Collection[Fence], *, lease: float) -> set[Fence]:
+        length = int(lease * 1_000_000)
+        return self._renewal.renew(fences, lambda: self._leases.now() + length)
+
+    async def settle(self, settlement: Settlement) -> None:
+        await self._writer.submit(SettleWrite(settlement, self._leases, self._ids.token()))
+
+    async def wait(self, fence: Fence, claim_id: ClaimId, *, tool: str) -> bool:
+        return await self._writer.submit(WaitWrite(fence, claim_id, tool, self._leases))
+
+    async def keep_late(self, late: LateResult) -> None:
+        await self._writer.submit(LateWrite(late))
+
+    async def head(self, run_id: str) -> Head:
+        return await self._read(lambda db: self._head(db, run_id))
+
+    async def read(self, run_id: str, *, after: int = -1, limit: int = 1000) -> LogPage:
+        def page(db: sqlite3.Connection) -> LogPage:
+            head = self._head(db, run_id)
+            found = db.execute(sql.EVENTS, (run_id, after, limit))
+            return LogPage(rows=[records.row(record) for record in found], head=head)
+
+        return await self._read(page)
+
+    async def runs(self, *, after: str | None = None, limit: int = 100) -> Sequence[RunRow]:
+        def page(db: sqlite3.Connection) -> Sequence[RunRow]:
+            place, last = (-1, "") if after is None else (_place(db, after), after)
+            found = db.execute(sql.RUNS, (place, last, limit))
+            return [self._leases.run_row(record) for record in found.fetchall()]
+
+        return await self._read(page)
+
+    async def claim(self, claim_id: ClaimId) -> Claim | None:
+        return await self._read(lambda db: read_claim(db, claim_id))
+
+    async def held_claim(self, run_id: str, intent_seq: int) -> Claim | None:
+        return await self._read(lambda db: held_claim(db, run_id, intent_seq))
+
+    async def late(self, run_id: str) -> Sequence[LateResult]:
+        def kept(db: sqlite3.Connection) -> Sequence[LateResult]:
+            return [records.late(record) for record in db.execute(sql.LATE, (run_id,))]
+
+        return await self._read(kept)
+
+    async def close(self) -> None:
+        """Carry out what was submitted, then let go of the file."""
+        await self._writer.close()
+
+    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        def in_thread() -> T:
+            with self._readers.snapshot() as db:
+                return work(db)
+
+        return await anyio.to_thread.run_sync(in_thread)
+
+    def _head(self, db: sqlite3.Connection, run_id: str) -> Head:
+        record = db.execute(sql.HEAD, (run_id,)).fetchone()
+        if record is None:
+            raise UnknownRun(run_id)
+        return self._leases.head(record)
+
+    def _before_close(self, db: sqlite3.Connection) -> None:
+        self._readers.close()
+        self._renewal.close()
+        now = self._leases.now()
+        self._locks.let_go(lambda driver_id: not drives(db, driver_id, now))
+
+
+def _place(db: sqlite3.Connection, run_id: str) -> int:
+    record = db.execute(sql.PLACE, (run_id,)).fetchone()
+    if record is None:
+        raise UnknownRun(run_id)
+    place: int = record[0]
+    return place
+
+
+def _make(path: str, connect: Connect, patience: float) -> None:
+    """Make or migrate the file, under the lock if there is something to do."""
+    if os.path.exists(path) and _is_current(path, connect):
+        return
+    lock = FairLock(f"{path}-lock")
+    try:
+        if not lock.acquire_within(patience):
+            raise busy(path, lock.holder(), patience)
+        db = schema.prepared(connect(path))
+        try:
+            if not schema.is_current(db, path):
+                schema.migrate(db, path)
+        finally:
+            db.close()
+    finally:
+        lock.close()
+
+
+def _is_current(path: str, connect: Connect) -> bool:
+    db = schema.prepared(connect(path))
+    try:
+        return schema.is_current(db, path)
+    finally:
+        db.close()

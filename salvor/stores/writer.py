@@ -1,0 +1,293 @@
+"""The one thread that writes to a SQLite store, several writes to a commit.
+
+Writes wait in a queue until the lock file is held; whatever waits by then goes into one
+transaction. A write is answered only after COMMIT. As long as it waits it can still be
+refused cleanly: then nobody has to wait forever for a process that was stopped while it
+held the lock.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+from time import monotonic, sleep
+from typing import TypeVar
+
+from salvor.errors import CommitUnknown, StoreBusy, StoreUnavailable
+from salvor.handoff import Delivery, Handoff, deliver
+from salvor.stores.batch import AnyWrite, carry_out
+from salvor.stores.faults import busy, store_error
+from salvor.stores.forks import forget_in_children
+from salvor.stores.lockfile import FairLock
+from salvor.stores.writes import Write
+
+T = TypeVar("T")
+
+_LARGEST_BATCH = 256
+_kept: list[sqlite3.Connection | None] = []
+
+
+class Writer:
+    """Owns the connection that writes.
+
+    Args:
+        path: The database file, for messages.
+        lock: The lock file, used by this writer alone.
+        connect: Makes the connection; called again after one failed for good.
+        patience: Seconds a write may wait for the lock before it is refused as busy.
+        before_close: Called with the connection, under the lock, when the store closes.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        lock: FairLock,
+        connect: Callable[[], sqlite3.Connection],
+        *,
+        patience: float,
+        before_close: Callable[[sqlite3.Connection], None],
+    ) -> None:
+        self._path = path
+        self._lock = lock
+        self._connect = connect
+        self._patience = patience
+        self._before_close = before_close
+        self._queue: SimpleQueue[AnyWrite | None] = SimpleQueue()
+        self._mutex = threading.Lock()
+        self._backlog: list[AnyWrite] = []
+        self._batch: list[AnyWrite] = []
+        self._refusal: StoreUnavailable | None = None
+        self._closing: tuple[Handoff[None], float] | None = None
+        self._blocked = False
+        self._watched = False
+        self._db: sqlite3.Connection | None = connect()
+        forget_in_children(self)
+        threading.Thread(target=self._serve, name="salvor-writer", daemon=True).start()
+
+    async def submit(self, write: Write[T]) -> T:
+        """Have a write carried out; cancelling the caller does not call it back.
+
+        Raises:
+            SalvorError: it was refused, or the store failed.
+        """
+        write.handoff = Handoff(cancellable=False)
+        write.submitted = monotonic()
+        self._check_open()
+        with self._mutex:
+            self._check_open()
+            self._queue.put(write)
+        return await write.handoff.wait()
+
+    async def close(self) -> None:
+        """Refuse new writes, carry out those that wait, and give the connection up."""
+        with self._mutex:
+            if self._refusal is not None:
+                return
+            self._refusal = StoreUnavailable(
+                f"the store {self._path} is closed.", hint="Open it again."
+            )
+            closed: Handoff[None] = Handoff(cancellable=False)
+            self._closing = (closed, monotonic())
+            self._queue.put(None)
+        await closed.wait()
+
+    def forget(self) -> None:
+        """Refuse everything in a forked child: the thread is not there."""
+        self._refusal = StoreUnavailable(
+            f"the store {self._path} was opened before this process was forked.",
+            hint="Open it again in the child process.",
+        )
+        self._mutex = threading.Lock()
+        _kept.append(self._db)  # closing it here would touch the parent's locks
+
+    def _check_open(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal
+
+    # What follows runs in the writer's thread, but for the look-out.
+
+    def _serve(self) -> None:
+        going = True
+        while going:
+            try:
+                going = self._turn()
+            except Exception as error:  # a dead writer would leave its callers waiting
+                self._fail(error)
+
+    def _turn(self) -> bool:
+        """Wait for writes, take the lock and carry them out; ``False`` once closed."""
+        self._await_first()
+        self._enter()
+        try:
+            self._write()
+            closing = self._closing if self._is_idle() else None
+            if closing is not None:
+                self._finish()
+        finally:
+            self._lock.release()
+            answered, self._batch = self._batch, []
+            _answer(answered)
+        if closing is None:
+            return True
+        self._lock.close()
+        deliver([(closing[0], None, None)])
+        return False
+
+    def _await_first(self) -> None:
+        if not self._backlog:
+            first = self._queue.get()
+            if first is not None:
+                with self._mutex:
+                    self._backlog.append(first)
+
+    def _enter(self) -> None:
+        if not self._lock.try_acquire():
+            self._blocked = True
+            self._start_look_out()
+            self._lock.acquire()
+            self._blocked = False
+
+    def _write(self) -> None:
+        try:
+            db = self._begin()
+        except sqlite3.Error as error:
+            self._not_begun(error)
+            return
+        self._batch = self._drained()
+        try:
+            carry_out(db, self._batch)
+        except sqlite3.Error as error:
+            self._roll_back(db)
+            _refuse(self._batch, error, self._path)
+            return
+        try:
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._roll_back(db)
+            self._find_out(error)
+
+    def _begin(self) -> sqlite3.Connection:
+        if self._db is None:
+            self._db = self._connect()
+        self._db.execute("BEGIN IMMEDIATE")
+        return self._db
+
+    def _not_begun(self, error: sqlite3.Error) -> None:
+        refused = store_error(error, self._path)
+        if isinstance(refused, StoreBusy):
+            self._refuse_overdue(refused)
+        else:
+            self._batch = self._drained()
+            _refuse(self._batch, error, self._path)
+
+    def _roll_back(self, db: sqlite3.Connection) -> None:
+        try:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._db = None
+
+    def _find_out(self, error: sqlite3.Error) -> None:
+        """Tell each member of a batch whose COMMIT failed whether it is in the store."""
+        for write in self._batch:
+            if write.error is not None:
+                continue
+            landed = self._landed(write)
+            if landed is None:
+                write.error = CommitUnknown(
+                    f"a commit to the store {self._path} failed ({error}), and whether it took "
+                    "effect cannot be read.",
+                    hint="Read the log again once the store can be read.",
+                )
+            elif not landed:
+                _refuse([write], error, self._path)
+
+    def _landed(self, write: AnyWrite) -> bool | None:
+        for _ in range(2):
+            try:
+                if self._db is None:
+                    self._db = self._connect()
+                return write.landed(self._db)
+            except sqlite3.Error:
+                self._db = None
+        return None
+
+    def _drained(self) -> list[AnyWrite]:
+        with self._mutex:
+            self._collect(_LARGEST_BATCH)
+            batch = self._backlog[:_LARGEST_BATCH]
+            del self._backlog[:_LARGEST_BATCH]
+        return batch
+
+    def _collect(self, most: int) -> None:
+        backlog = self._backlog
+        for _ in range(min(self._queue.qsize(), most - len(backlog))):
+            write = self._queue.get_nowait()
+            if write is not None:
+                backlog.append(write)
+
+    def _is_idle(self) -> bool:
+        return not self._backlog and self._queue.empty()
+
+    def _finish(self) -> None:
+        if self._db is not None:
+            with suppress(sqlite3.Error, OSError):
+                self._before_close(self._db)
+                self._db.close()
+
+    def _fail(self, error: Exception) -> None:
+        waiting = [*self._batch, *self._drained()]
+        self._batch = []
+        for write in waiting:
+            write.error = error
+        _answer(waiting)
+
+    # The look-out refuses writes that wait too long while the writer is stuck at the lock.
+
+    def _start_look_out(self) -> None:
+        with self._mutex:
+            if self._watched:
+                return
+            self._watched = True
+        threading.Thread(target=self._look_out, name="salvor-look-out", daemon=True).start()
+
+    def _look_out(self) -> None:
+        watching = True
+        while watching:
+            sleep(min(1.0, self._patience / 4))
+            if self._blocked:
+                self._refuse_overdue(busy(self._path, self._lock.holder(), self._patience))
+            with self._mutex:
+                watching = self._watched = self._blocked
+
+    def _refuse_overdue(self, refusal: StoreBusy) -> None:
+        due = monotonic() - self._patience
+        with self._mutex:
+            self._collect(sys.maxsize)
+            overdue = [write for write in self._backlog if write.submitted < due]
+            self._backlog = [write for write in self._backlog if write.submitted >= due]
+            closing = self._closing
+        for write in overdue:
+            write.error = StoreBusy(refusal.message, hint=refusal.hint)
+        _answer(overdue)
+        if closing is not None and closing[1] < due:
+            deliver([(closing[0], None, None)])  # what was acknowledged is committed
+
+
+def _refuse(batch: Sequence[AnyWrite], error: sqlite3.Error, path: str) -> None:
+    for write in batch:
+        write.error = store_error(error, path)
+        write.error.__cause__ = error
+
+
+def _answer(batch: Sequence[AnyWrite]) -> None:
+    results: list[Delivery] = []
+    for write in batch:
+        error = write.error
+        results.append((write.handoff, None if error else write.value, error))
+    if results:
+        deliver(results)
