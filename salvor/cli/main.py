@@ -20,15 +20,15 @@ from salvor.version import __version__
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 VERBS = {
-    "run": "salvor.cli.run:run",
-    "resume": "salvor.cli.resume:resume",
-    "resolve": "salvor.cli.resolve:resolve",
-    "history": "salvor.cli.history:history",
-    "list": "salvor.cli.runs:list_runs",
-    "tools": "salvor.cli.tools:tools",
-    "plugins": "salvor.cli.plugins:plugins",
-    "demo": "salvor.cli.demo:demo",
-    "completions": "salvor.cli.completions:completions",
+    "run": ("salvor.cli.run:run", "Start a run of a workflow and drive it until it rests."),
+    "resume": ("salvor.cli.resume:resume", "Go on with a run: after a crash, or with an answer."),
+    "resolve": ("salvor.cli.resolve:resolve", "Say what became of a write left open."),
+    "history": ("salvor.cli.history:history", "Print the events of a run."),
+    "list": ("salvor.cli.runs:list_runs", "List the runs of the store."),
+    "tools": ("salvor.cli.tools:tools", "List tools, show one, call one."),
+    "plugins": ("salvor.cli.plugins:plugins", "See the installed packages of tools."),
+    "demo": ("salvor.cli.demo:demo", "Pay claims while the payer is killed, each once."),
+    "completions": ("salvor.cli.completions:completions", "Print a shell's completion script."),
 }
 
 
@@ -43,8 +43,13 @@ class Verbs(click.Group):
         """Load one verb."""
         if cmd_name not in VERBS:
             return None
-        module, _, name = VERBS[cmd_name].partition(":")
+        module, _, name = VERBS[cmd_name][0].partition(":")
         return cast("click.Command", getattr(import_module(module), name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of verbs, which has to load none of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb, summary) for verb, (_, summary) in VERBS.items()])
 
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import sys
 from typing import Any, TextIO
 
@@ -39,15 +38,13 @@ def complain(text: str) -> None:
 
 
 def show(renderable: Any) -> None:
-    """Print a table: in colour and as wide as the terminal, or plain and uncut."""
+    """Print a table, in colour for a person; no cell is ever cut or wrapped."""
     from rich.console import Console
 
-    terminal = is_terminal()
     # Into a buffer: rich ends the process when its file is a pipe that nobody reads.
     page = io.StringIO()
-    width = shutil.get_terminal_size().columns if terminal else _UNCUT
     Console(
-        file=page, width=width, force_terminal=terminal, highlight=False, soft_wrap=terminal
+        file=page, width=_UNCUT, force_terminal=is_terminal(), highlight=False
     ).print(renderable)
     say("\n".join(line.rstrip() for line in page.getvalue().splitlines()))
 

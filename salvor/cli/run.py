@@ -11,6 +11,7 @@ from salvor.cli.report import report
 from salvor.cli.session import with_runtime
 from salvor.clock import SystemIds
 from salvor.runtime.runtime import Runtime
+from salvor.runtime.workflow import define
 from salvor.values import JsonObject
 
 
@@ -27,6 +28,7 @@ def run(obj: dict[str, str], target: str, given: JsonObject | None, run_id: str 
     output, or what it waits for and the command that goes on.
     """
     workflow = workflow_at(target)
+    define(workflow).prepare(given or {})  # refused before an id is printed
     chosen = run_id or SystemIds().run_id()
 
     async def work(runtime: Runtime) -> int:

@@ -28,7 +28,8 @@ def with_runtime(
     """Open a runtime on the store, do the work, and return its exit code."""
 
     async def session() -> int:
-        async with open_runtime(store=store, registry=registry, plugins=registry is None) as runtime:
+        opened = open_runtime(store=store, registry=registry, plugins=registry is None)
+        async with opened as runtime:
             with interruptible(runtime.interrupt):
                 return await work(runtime)
 
@@ -41,13 +42,13 @@ def existing(store: str) -> str:
     Raises:
         StoreUnavailable: it names a file that does not exist.
     """
-    path = Path(store.removeprefix("sqlite://")) if "://" in store else Path(store)
-    if store != "memory:" and (store.startswith("sqlite://") or "://" not in store):
-        if not path.exists():
-            raise StoreUnavailable(
-                f"there is no store at {path}.",
-                hint="`salvor run` makes it; --store or SALVOR_STORE names another one.",
-            )
+    path = store.removeprefix("sqlite://")
+    is_file = store != "memory:" and "://" not in path
+    if is_file and not Path(path).exists():
+        raise StoreUnavailable(
+            f"there is no store at {path}.",
+            hint="`salvor run` makes it; --store or SALVOR_STORE names another one.",
+        )
     return store
 
 

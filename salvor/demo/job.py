@@ -21,7 +21,7 @@ from anyio.abc import Process
 from salvor.compose import open_runtime
 from salvor.demo.claims import Claim
 from salvor.demo.ledger import Audit, Ledger, audit, read_ledger
-from salvor.errors import SalvorError
+from salvor.errors import SalvorError, UnknownRun
 from salvor.events.vocabulary import ToolCallRequested
 from salvor.runtime.resolve import NotDone, ResolvedOutput
 from salvor.runtime.runtime import Runtime
@@ -182,7 +182,7 @@ async def _follow(
 ) -> bool:
     """Watch the log grow; kill the process as soon as it has ``target`` events."""
     while process.returncode is None:
-        events = await runtime.length(job.run_id)
+        events = await _length(runtime, job.run_id)
         watch.progress(events)
         if target is not None and events >= target:
             process.kill()
@@ -191,10 +191,18 @@ async def _follow(
     return False
 
 
+async def _length(runtime: Runtime, run_id: str) -> int:
+    try:
+        return (await runtime.store.head(run_id)).length
+    except UnknownRun:
+        return 0
+
+
 async def _reconcile(job: Job, runtime: Runtime, pid: int) -> Kill:
     """Say what became of the payment that the kill cut off; the child is reaped by now."""
     state = await runtime.state(job.run_id)
-    claim_id, finding = None, "nothing-open"
+    claim_id: str | None = None
+    finding: Finding = "nothing-open"
     if state.status == "needs-reconciliation" and state.pending is not None:
         claim_id = _claim_id(state.pending)
         finding = await _settle_open(job, runtime, claim_id, read_ledger(job.ledger))

@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from salvor.cli.main import main
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How one command line ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def run_id(self) -> str:
-        """The id that `run` and `tools call` print first."""
-        word, run_id = self.out.splitlines()[0].split(" ")
-        assert word == "run"
-        return run_id
-
-    @property
-    def body(self) -> str:
-        """What comes after that line."""
-        return self.out.split("\n", 1)[1]
-
-
-Salvor = Callable[..., Ended]
+from tests.cli.command import Ended, Salvor
 
 
 @pytest.fixture
@@ -50,3 +25,9 @@ def salvor(store: Path, capsys: pytest.CaptureFixture[str]) -> Salvor:
         return Ended(code=code, out=printed.out, err=printed.err)
 
     return run
+
+
+@pytest.fixture
+def flows() -> str:
+    """The file that holds the workflows and tools the tests name."""
+    return str(Path(__file__).parent / "flows.py")
