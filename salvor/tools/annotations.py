@@ -1,0 +1,176 @@
+"""Annotations: resolving text to types, and finding types that cannot cross as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+import typing
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from salvor.errors import ToolDefinitionError
+from salvor.tools.contract import NAMES, unwrap
+from salvor.tools.context import Context
+from salvor.tools.injection import Dependency, dependency_of
+
+_LAZY = frozenset(
+    {"Iterable", "Iterator", "Generator", "AsyncIterable", "AsyncIterator", "AsyncGenerator"}
+)
+_SECRET = frozenset({"SecretStr", "SecretBytes", "Secret"})
+
+
+def resolve(annotation: Any, function: Any) -> Any:
+    """The type an annotation means, seen from the function that carries it.
+
+    Raises:
+        ToolDefinitionError: when a name in it is not defined, or it is no type.
+    """
+    inner = unwrap(function)
+    inner = getattr(inner, "__func__", inner)
+    carrier: Any = SimpleNamespace(__annotations__={"it": annotation})
+    try:
+        return get_type_hints(
+            carrier, getattr(inner, "__globals__", {}), _local_names(inner), include_extras=True
+        )["it"]
+    except NameError as error:
+        raise ToolDefinitionError(
+            f"its annotation {annotation!r} cannot be resolved: {error}.",
+            hint="Define or import that type before the function, or at module level.",
+        ) from None
+    except Exception as error:  # the text of an annotation can do anything
+        raise ToolDefinitionError(
+            f"its annotation {annotation!r} cannot be resolved: {error}.", hint="Write a type."
+        ) from None
+
+
+def _local_names(function: Any) -> dict[str, Any]:
+    found: dict[str, Any] = dict(getattr(function, NAMES, {}))
+    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=False):
+        try:
+            found.setdefault(name, cell.cell_contents)
+        except ValueError:  # assigned later, so not a type the signature can mean
+            continue
+    return found
+
+
+def is_context(annotation: Any) -> bool:
+    """Whether a parameter of this type gets the call's `Context`."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if annotation is Context:
+        return True
+    arms = [arm for arm in get_args(annotation) if arm is not types.NoneType]
+    return is_union(annotation) and arms == [Context]
+
+
+def dependency_in(annotation: Any) -> Dependency | None:
+    """The `Depends` among an annotation's metadata: ``Annotated[DB, Depends(get_db)]``."""
+    if get_origin(annotation) is not Annotated:
+        return None
+    found = (dependency_of(item) for item in get_args(annotation)[1:])
+    return next((item for item in found if item is not None), None)
+
+
+def is_union(annotation: Any) -> bool:
+    """Whether a type is ``A | B``, in either spelling."""
+    return get_origin(annotation) in (Union, types.UnionType)
+
+
+def accepts_none(annotation: Any) -> bool:
+    """Whether `None` is a value of the type, as far as its outermost shape shows."""
+    if get_origin(annotation) is Annotated:
+        return accepts_none(get_args(annotation)[0])
+    if annotation in (Any, object, None, types.NoneType):
+        return True
+    if is_union(annotation):
+        return any(accepts_none(arm) for arm in get_args(annotation))
+    return get_origin(annotation) is typing.Literal and None in get_args(annotation)
+
+
+def check_crossing(annotation: Any, *, lazy: bool = True) -> None:
+    """Refuse types whose values do not survive the way to JSON and back.
+
+    Args:
+        annotation: The type, with everything it is made of.
+        lazy: Refuse iterables that are validated only while the body reads them.
+
+    Raises:
+        ToolDefinitionError: naming the type and what to use instead.
+    """
+    for found in _reachable(annotation, set()):
+        name = getattr(found, "__name__", None) or getattr(found, "_name", "")
+        module = getattr(found, "__module__", "")
+        if name in _SECRET and module.startswith("pydantic"):
+            raise ToolDefinitionError(
+                f"{name} cannot be recorded: every argument and result is written to the log.",
+                hint="Let the tool fetch the secret itself, through Depends.",
+            )
+        if lazy and name in _LAZY and module in ("collections.abc", "typing"):
+            raise ToolDefinitionError(
+                f"{name} would be checked only while the body reads it.", hint="Use list[...]."
+            )
+
+
+def _reachable(annotation: Any, seen: set[int]) -> Iterator[Any]:
+    if id(annotation) in seen:
+        return
+    seen.add(id(annotation))
+    if isinstance(annotation, type):
+        yield from annotation.__mro__ if annotation.__module__.startswith("pydantic.") else ()
+    origin = get_origin(annotation)
+    yield annotation if origin is None else origin
+    parts: list[Any] = list(get_args(annotation)) if origin is not typing.Literal else []
+    alias = getattr(annotation, "__value__", None)
+    if alias is not None and not isinstance(annotation, type):
+        parts.append(alias)
+    parts.extend(_fields(annotation))
+    for part in parts:
+        yield from _reachable(part, seen)
+
+
+def _fields(annotation: Any) -> Iterator[Any]:
+    fields = getattr(annotation, "__pydantic_fields__", None)
+    if isinstance(annotation, type) and isinstance(fields, dict):
+        for name, field in fields.items():
+            _check_alias(annotation, name, field)
+            yield getattr(field, "annotation", None)
+    elif isinstance(annotation, type) and (
+        dataclasses.is_dataclass(annotation) or hasattr(annotation, "__total__")
+    ):
+        try:
+            yield from get_type_hints(annotation).values()
+        except Exception:  # what cannot be resolved is refused where the schema is built
+            return
+
+
+def _check_alias(model: type, name: str, field: Any) -> None:
+    alias = getattr(field, "validation_alias", None)
+    if alias is not None and not isinstance(alias, str):
+        raise ToolDefinitionError(
+            f"{model.__name__}.{name} has an {type(alias).__name__}, which has no JSON Schema.",
+            hint="Give it one plain alias.",
+        )
+    written = getattr(field, "serialization_alias", None)
+    read = alias if alias is not None else name
+    if written is not None and written != read:
+        raise ToolDefinitionError(
+            f"{model.__name__}.{name} is written as {written!r} but read as {read!r}.",
+            hint="Give it one alias for both ways.",
+        )
+
+
+def signature_of(function: Any) -> inspect.Signature:
+    """The signature of a function or method.
+
+    Raises:
+        ToolDefinitionError: when Python knows none.
+    """
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise ToolDefinitionError(
+            f"it has no signature: {error}.", hint="Wrap it in a function of your own."
+        ) from None

@@ -1,0 +1,237 @@
+"""A function as a tool: its schemas, its arguments, its result, its key."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import FunctionType, MethodType
+from typing import Any
+
+from salvor.errors import ToolDefinitionError
+from salvor.tools.annotations import signature_of
+from salvor.tools.arguments import InputModel, Prepared
+from salvor.tools.context import Context
+from salvor.tools.contract import Effect, ToolMeta, check_meta, check_name, place_of
+from salvor.tools.decorator import check_function, check_key_parameter, tool_meta
+from salvor.tools.docstring import read_docstring
+from salvor.tools.idempotency import check_path, declaration_of, key_of
+from salvor.tools.injection import Dependency
+from salvor.tools.schema import ValueType
+from salvor.tools.signature import Parameters, build_model, located_error, read_signature
+from salvor.values import JsonObject, JsonValue, content_hash
+
+NATIVE = "native"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FunctionTool:
+    """A tool that is a Python function of this process.
+
+    Attributes:
+        name: The name it is called by.
+        description: What it does, for a model.
+        meta: What its author declared.
+        fn: The function, untouched.
+        is_async: Whether calling it gives a coroutine.
+        origin: Where it stands: ``path/file.py:12 pay_claim``.
+        module: The module it comes from.
+        original_name: Its name before any prefix or renaming.
+        source_id: The source it belongs to, always ``native``.
+        input: The model of its arguments.
+        output: Its return type.
+        dependencies: By parameter, what is opened for each execution.
+    """
+
+    name: str
+    description: str
+    meta: ToolMeta
+    fn: Any
+    is_async: bool
+    origin: str
+    module: str
+    original_name: str
+    input: InputModel
+    output: ValueType
+    dependencies: Mapping[str, Dependency]
+    source_id: str = NATIVE
+    _contexts: tuple[str, ...] = ()
+    _wires: Mapping[str, str] = field(default_factory=dict)
+    _digest: list[str] = field(default_factory=list)
+
+    @property
+    def effect(self) -> Effect:
+        """What a call does to the world."""
+        return self.meta.effect
+
+    @property
+    def input_schema(self) -> JsonObject:
+        """JSON Schema of the arguments (draft 2020-12)."""
+        return self.input.schema
+
+    @property
+    def output_schema(self) -> JsonObject | None:
+        """JSON Schema of the result; `None` when no return type is declared."""
+        return self.output.schema
+
+    @property
+    def claim_scope(self) -> str:
+        """The name under which its keys are claimed (DURABILITY E1)."""
+        return self.meta.claim_scope or f"{self.source_id}/{self.original_name}"
+
+    @property
+    def digest(self) -> str:
+        """The identity of its definition (DURABILITY B5)."""
+        if not self._digest:
+            self._digest.append(
+                content_hash(
+                    {
+                        "source": self.source_id,
+                        "name": self.original_name,
+                        "effect": self.effect,
+                        "input_schema": self.input_schema,
+                        "output_schema": self.output_schema,
+                        "key": declaration_of(self.meta),
+                    }
+                )
+            )
+        return self._digest[0]
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> JsonObject:
+        """The JSON arguments of a direct call with Python values.
+
+        Raises:
+            JsonRefused: a value has no JSON form.
+            ArgumentsRefused: too many positional arguments, or one given twice.
+        """
+        return self.input.bind(args, kwargs)
+
+    def prepare(self, raw: JsonObject) -> Prepared:
+        """Validate, repair and check arguments.
+
+        Raises:
+            ArgumentsRefused: with all problems.
+        """
+        return self.input.prepare(raw, tool=self.name)
+
+    def arguments(
+        self, values: Mapping[str, Any], context: Context, resolved: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """How to call the function: with prepared values, its context, its dependencies."""
+        if not self._contexts and not resolved:
+            return self.input.arguments(values)
+        return self.input.arguments(values, {**resolved, **dict.fromkeys(self._contexts, context)})
+
+    def encode_output(self, value: Any) -> JsonValue:
+        """The result as JSON, checked against the declared type.
+
+        Raises:
+            OutputRefused: when it does not fit.
+        """
+        return self.output.encode(value)
+
+    def decode_output(self, value: JsonValue) -> Any:
+        """The typed result of recorded JSON.
+
+        Raises:
+            OutputRefused: when today's type does not accept it.
+        """
+        return self.output.decode(value)
+
+    def key(self, arguments: JsonObject) -> str | None:
+        """The canonical text of a call's declared key; `None` when none is declared.
+
+        Raises:
+            ArgumentsRefused: naming path, place and the keys that are there.
+        """
+        return key_of(self.meta, arguments, tool=self.name, wires=self._wires)
+
+
+def function_tool(
+    fn: Any, *, meta: ToolMeta | None = None, name: str | None = None, prefix: str = ""
+) -> FunctionTool:
+    """Make a tool of a function.
+
+    Args:
+        fn: A function, or a method that is bound.
+        meta: What it declares, when it is not decorated.
+        name: The name to call it by, instead of its own.
+        prefix: Put before the name.
+
+    Raises:
+        ToolDefinitionError: naming file, line, function, parameter and what to do.
+    """
+    meta = meta or tool_meta(fn)
+    if meta is None:
+        raise ToolDefinitionError(
+            "it does not say what it does to the world.",
+            where=place_of(fn),
+            hint="Decorate it with @tool(effect=...), or use registry.add_function(fn, effect=...).",
+        )
+    try:
+        return _built(fn, meta, name, prefix)
+    except ToolDefinitionError as error:
+        raise located_error(error, fn) from None
+
+
+def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTool:
+    _check_kind(fn)
+    check_meta(meta)
+    if isinstance(fn, FunctionType):
+        check_function(fn, meta)
+    original = meta.name or (name if fn.__name__ == "<lambda>" else None) or fn.__name__
+    final = f"{prefix}{name or original}"
+    check_name(final)
+    text = read_docstring(inspect.getdoc(fn))
+    description = (meta.description or text.description).strip()
+    if not description:
+        raise ToolDefinitionError(
+            "a tool needs a description, and there is neither a docstring nor description=.",
+            hint="Write a docstring that says what the tool does.",
+        )
+    parameters = read_signature(fn)
+    model = build_model(parameters, text.parameters, original)
+    wires = {argument.name: argument.wire for argument in model.parameters}
+    _check_keys(meta, parameters, model, wires)
+    return FunctionTool(
+        name=final,
+        description=description,
+        meta=meta,
+        fn=fn,
+        is_async=inspect.iscoroutinefunction(fn),
+        origin=place_of(fn),
+        module=getattr(fn, "__module__", None) or "",
+        original_name=original,
+        input=model,
+        output=ValueType.of_return(fn, where=final),
+        dependencies=parameters.dependencies,
+        _contexts=parameters.contexts,
+        _wires=wires,
+    )
+
+
+def _check_kind(fn: Any) -> None:
+    if not isinstance(fn, FunctionType | MethodType):
+        what = f"the class {fn.__qualname__}" if isinstance(fn, type) else f"a {type(fn).__name__}"
+        raise ToolDefinitionError(
+            f"a tool has to be a function or a bound method, got {what}.",
+            hint="Wrap it in a function of your own.",
+        )
+    if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
+        raise ToolDefinitionError(
+            "a generator cannot be a tool: a call has one result.", hint="Return a list."
+        )
+    signature_of(fn)
+
+
+def _check_keys(
+    meta: ToolMeta, parameters: Parameters, model: InputModel, wires: Mapping[str, str]
+) -> None:
+    required = [
+        argument.name
+        for argument in model.parameters
+        if model.model.model_fields[argument.field].is_required()
+    ]
+    for path in meta.key_paths:
+        check_key_parameter(path, required)
+        check_path(path, model.schema, wires)

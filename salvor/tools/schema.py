@@ -1,0 +1,274 @@
+"""JSON Schemas of types: deterministic, closed, without noise; and values of one type."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final, get_args, get_origin
+
+from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, NoDefault
+from pydantic_core import PydanticSerializationError, core_schema
+
+from salvor.errors import JsonRefused, OutputRefused, Problem, ToolDefinitionError
+from salvor.tools.annotations import check_crossing, resolve, signature_of
+from salvor.tools.contract import place_of
+from salvor.tools.plain import to_json
+from salvor.tools.problems import problems_of
+from salvor.tools.wording import got
+from salvor.values import MAX_OUTPUT_BYTES, JsonObject, JsonValue, as_json, canonical_json
+
+BYTES: Final = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
+
+_TIME: Final = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?$"
+_NAIVE: Final = r"^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$"
+
+
+class _LeftOut:
+    """Default of a field whose function supplies the value itself."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<left to the function>"
+
+
+LEFT_OUT: Final = _LeftOut()
+
+
+class SchemaGenerator(GenerateJsonSchema):
+    """Draft 2020-12 as salvor publishes it."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Never: the title only repeats the name."""
+        return False
+
+    def emit_warning(self, kind: str, detail: str) -> None:
+        """A default that is no JSON is left out, without noise."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """A model, closed unless it says that it takes more."""
+        return _tidy(super().model_schema(schema), schema["cls"], schema["cls"].model_config)
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        """A dataclass, closed."""
+        config = getattr(schema["cls"], "__pydantic_config__", {})
+        return _tidy(super().dataclass_schema(schema), schema["cls"], config)
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
+        """A typed dict, closed unless it says that it takes more."""
+        cls = schema.get("cls")
+        config = dict(getattr(cls, "__pydantic_config__", {}))
+        config.setdefault("extra", schema.get("extra_behavior"))
+        return _tidy(super().typed_dict_schema(schema), cls, config)
+
+    def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
+        """An enum by its values."""
+        found = super().enum_schema(schema)
+        found.pop("title", None)
+        return found
+
+    def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
+        """Base64 text; its length is not the length of the bytes."""
+        found = super().bytes_schema(schema)
+        if found.get("format") == "base64url":
+            return {"type": "string", "contentEncoding": "base64"}
+        return found
+
+    def time_schema(self, schema: core_schema.TimeSchema) -> JsonSchemaValue:
+        """A time of day; the zone that the format `time` demands is optional in Python."""
+        return {"type": "string", "pattern": _TIME}
+
+    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> JsonSchemaValue:
+        """RFC 3339, which has a zone; a type without one by its pattern."""
+        if schema.get("tz_constraint") == "naive":
+            return {"type": "string", "pattern": _NAIVE}
+        return super().datetime_schema(schema)
+
+    def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
+        """The default, where the type states one."""
+        found = super().get_default_value(schema)
+        return NoDefault if found is LEFT_OUT else found
+
+    def encode_default(self, dft: Any) -> Any:
+        """Defaults as JSON, with sets in order and no text made up for what is not JSON."""
+        try:
+            return to_json(dft)
+        except JsonRefused as error:
+            raise PydanticSerializationError(str(error)) from None
+
+
+def _tidy(schema: JsonSchemaValue, cls: Any, config: Any) -> JsonSchemaValue:
+    if cls is not None and schema.get("title") == cls.__name__ and "title" not in (config or {}):
+        del schema["title"]
+    if schema.get("type") == "object" and "properties" in schema:
+        schema.setdefault("additionalProperties", False)
+    return schema
+
+
+def json_schema(adapter: TypeAdapter[Any], mode: JsonSchemaMode) -> JsonObject:
+    """The published schema of a type.
+
+    Raises:
+        ToolDefinitionError: when the type has none.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = adapter.json_schema(schema_generator=SchemaGenerator, mode=mode)
+    except PydanticInvalidForJsonSchema as error:
+        raise ToolDefinitionError(_reason(error), hint=NO_SCHEMA) from None
+    as_json(found, what="the JSON Schema")
+    return found
+
+
+NO_SCHEMA = "Use a type that JSON can carry, or take the value through Depends."
+
+
+def adapter_of(annotation: Any) -> TypeAdapter[Any]:
+    """What validates and serialises a type.
+
+    Raises:
+        ToolDefinitionError: when pydantic cannot handle it.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return TypeAdapter(annotation, config=BYTES)
+            except PydanticUserError as error:
+                if error.code != "type-adapter-config-unused":
+                    raise
+                return TypeAdapter(annotation)
+    except (PydanticUserError, PydanticSchemaGenerationError, TypeError, NameError) as error:
+        raise refused_type(annotation, error) from None
+
+
+def refused_type(annotation: Any, error: Exception) -> ToolDefinitionError:
+    """The refusal of a type that pydantic cannot handle."""
+    name = getattr(annotation, "__qualname__", None) or str(annotation)
+    return ToolDefinitionError(
+        f"values of the type {name} cannot be described in JSON: {_reason(error)}", hint=NO_SCHEMA
+    )
+
+
+def _reason(error: Exception) -> str:
+    return str(error).partition("\n")[0].partition(" Set `arbitrary_types_allowed")[0]
+
+
+class ValueType:
+    """One type, as it crosses into the log and back.
+
+    Args:
+        annotation: The type; `inspect.Signature.empty` and `Any` mean plain JSON.
+        where: What the value is, for messages.
+
+    Raises:
+        ToolDefinitionError: when its values cannot cross.
+    """
+
+    __slots__ = ("_adapter", "_schema", "where")
+
+    def __init__(self, annotation: Any, *, where: str) -> None:
+        self.where = where
+        self._schema: JsonObject | None = None
+        self._adapter: TypeAdapter[Any] | None = None
+        if annotation is not Any:
+            check_crossing(annotation)
+            self._adapter = adapter_of(annotation)
+
+    @classmethod
+    def of_return(cls, function: Any, *, where: str | None = None) -> ValueType:
+        """The type a function declares to return; plain JSON when it declares none."""
+        annotation = signature_of(function).return_annotation
+        named = where or getattr(function, "__name__", "the function")
+        if annotation is signature_of(function).empty:
+            return cls(Any, where=named)
+        try:
+            return cls(_awaited(resolve(annotation, function)), where=named)
+        except ToolDefinitionError as error:
+            raise ToolDefinitionError(
+                f"its return type: {error.reason}", where=place_of(function), hint=error.hint
+            ) from None
+
+    @property
+    def typed(self) -> bool:
+        """Whether there is a type to check against."""
+        return self._adapter is not None
+
+    @property
+    def schema(self) -> JsonObject | None:
+        """The JSON Schema of the values that `encode` makes; `None` for plain JSON."""
+        if self._schema is None and self._adapter is not None:
+            self._schema = json_schema(self._adapter, "serialization")
+        return self._schema
+
+    def encode(self, value: Any) -> JsonValue:
+        """Turn a Python value into JSON that `decode` accepts.
+
+        Raises:
+            OutputRefused: when it is not of the type, not strict JSON, or above 8 MiB.
+        """
+        try:
+            if self._adapter is None:
+                found = to_json(value, what="the result")
+                self._checked_text(found)
+                return found
+            plain: JsonValue = self._adapter.dump_python(
+                value, mode="json", by_alias=True, warnings="error"
+            )
+            text = self._checked_text(plain)
+        except JsonRefused as error:
+            raise self._refused("", "strict JSON", error.message) from None
+        except PydanticSerializationError as error:
+            raise self._unlike(value, error) from None
+        self._validated(text)
+        return plain
+
+    def decode(self, value: JsonValue) -> Any:
+        """The typed value of recorded JSON.
+
+        Raises:
+            OutputRefused: when the type does not accept it.
+        """
+        if self._adapter is None:
+            return value
+        return self._validated(canonical_json(value))
+
+    def _validated(self, text: str) -> Any:
+        assert self._adapter is not None
+        try:
+            return self._adapter.validator.validate_json(text, strict=True)
+        except ValidationError as error:
+            problems = problems_of(error, None)
+            raise OutputRefused(tool=self.where, problems=problems) from None
+
+    def _checked_text(self, value: JsonValue) -> str:
+        try:
+            text = canonical_json(value)
+            size = len(text.encode()) if len(text) * 4 > MAX_OUTPUT_BYTES else len(text)
+            text.isascii() or text.encode()
+        except (ValueError, TypeError, RecursionError):
+            as_json(value, what="the result")
+            raise JsonRefused("the result is not JSON.") from None
+        if size > MAX_OUTPUT_BYTES:
+            raise self._refused(
+                "", f"at most {MAX_OUTPUT_BYTES:,} bytes of JSON", f"{size:,} bytes"
+            )
+        return text
+
+    def _unlike(self, value: Any, error: Exception) -> OutputRefused:
+        lines = [line.strip() for line in str(error).splitlines()]
+        reason = next((line for line in lines if "Expected" in line), lines[0])
+        return self._refused("", "a value of the declared type", f"{got(value)} ({reason})")
+
+    def _refused(self, place: str, expected: str, came: str) -> OutputRefused:
+        problem = Problem(pointer=place, expected=expected, got=came)
+        return OutputRefused(tool=self.where, problems=(problem,))
+
+
+def _awaited(annotation: Any) -> Any:
+    origin = get_origin(annotation)
+    if getattr(origin, "__name__", None) in ("Awaitable", "Coroutine"):
+        return get_args(annotation)[-1]
+    return annotation
