@@ -53,8 +53,7 @@ def _detail(event: Event) -> str:
         workflow = f"{event.workflow.name} ({event.workflow.target}) " if event.workflow else ""
         return f"{workflow}{canonical_json(event.input)}"
     if isinstance(event, ToolCallRequested):
-        key = f" [{event.effect}]"
-        return f"{event.tool}{key} {canonical_json(event.input)}"
+        return f"{event.tool} [{event.effect}] {canonical_json(event.input)}"
     if isinstance(event, ToolCallCompleted):
         return _completion(event)
     if isinstance(event, NowObserved):
@@ -84,7 +83,8 @@ def _completion(event: ToolCallCompleted) -> str:
         marks.append(f"deduplicated from event {event.deduplicated_from.seq} of run "
                      f"{event.deduplicated_from.run_id}")
     if event.attempts:
-        marks.append(f"{len(event.attempts)} failed attempts")
+        count = len(event.attempts)
+        marks.append(f"{count} failed attempt{'' if count == 1 else 's'}")
     return f"({', '.join(marks)}) {_result(event)}"
 
 

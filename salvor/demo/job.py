@@ -130,7 +130,7 @@ async def settle(job: Job, watch: Watch, *, dice: random.Random) -> Report:
             children += 1
             if pid is None:
                 break
-            kill = await _reconcile(job, runtime, pid)
+            kill = await reconcile(job, runtime, pid)
             events = kill.events
             kills.append(kill)
             watch.killed(kill)
@@ -198,7 +198,7 @@ async def _length(runtime: Runtime, run_id: str) -> int:
         return 0
 
 
-async def _reconcile(job: Job, runtime: Runtime, pid: int) -> Kill:
+async def reconcile(job: Job, runtime: Runtime, pid: int) -> Kill:
     """Say what became of the payment that the kill cut off; the child is reaped by now."""
     state = await runtime.state(job.run_id)
     claim_id: str | None = None
