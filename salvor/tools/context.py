@@ -49,9 +49,7 @@ class Context:
         """Whether the caller gave up; a long loop should look now and then, and stop."""
         return self.is_cancelled is not None and self.is_cancelled()
 
-    def progress(
-        self, done: float, total: float | None = None, message: str | None = None
-    ) -> None:
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Say how far the call is; nothing is recorded."""
         if self.report is not None:
             self.report(done, total, message)

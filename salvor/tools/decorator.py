@@ -244,7 +244,9 @@ def _check_code(function: FunctionType, meta: ToolMeta) -> None:
         _refuse_variadic(function, total)
     annotations = function.__annotations__
     defaults = function.__defaults__ or ()
-    given = dict(zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True))
+    given = dict(
+        zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True)
+    )
     given.update(function.__kwdefaults__ or {})
     for name in names:
         if name not in annotations and dependency_of(given.get(name)) is None:

@@ -16,6 +16,11 @@ class DocText:
 
 def read_docstring(text: str | None) -> DocText:
     from docstring_parser import parse
-    if not text: return DocText()
+
+    if not text:
+        return DocText()
     found = parse(text)
-    return DocText(description=found.description or "", parameters={p.arg_name: p.description or "" for p in found.params})
+    return DocText(
+        description=found.description or "",
+        parameters={p.arg_name: p.description or "" for p in found.params},
+    )

@@ -75,9 +75,7 @@ def _sorted(items: Iterable[Any], what: str, depth: int) -> list[Any]:
 def _leaf(value: Any, what: str) -> Any:
     try:
         if isinstance(value, BaseModel):
-            return value.model_dump(
-                mode="json", by_alias=True, exclude_unset=True, warnings=False
-            )
+            return value.model_dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
         return to_jsonable_python(value, by_alias=True, bytes_mode="base64")
     except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
         reason = str(error).partition("\n")[0]

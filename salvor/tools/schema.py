@@ -20,7 +20,9 @@ from salvor.values import MAX_OUTPUT_BYTES, JsonObject, JsonValue, as_json, cano
 
 BYTES: Final = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
 
-_TIME: Final = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?$"
+_TIME: Final = (
+    r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?$"
+)
 _NAIVE: Final = r"^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$"
 
 

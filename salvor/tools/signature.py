@@ -180,9 +180,7 @@ def _named(name: str, read: Any) -> Any:
         raise ToolDefinitionError(error.reason, parameter=name, hint=error.hint) from None
 
 
-def build_model(
-    parameters: Parameters, described: Mapping[str, str], owner: str
-) -> InputModel:
+def build_model(parameters: Parameters, described: Mapping[str, str], owner: str) -> InputModel:
     """The model of the arguments, its published schema, and the check by that schema.
 
     Raises:

@@ -87,7 +87,11 @@ def anything_of(choices: Sequence[str]) -> str:
 def expected(kind: str, message: str, context: Mapping[str, Any]) -> str:
     """What a pydantic error asks for, in a few words."""
     known = _KINDS.get(kind) or next(
-        (_KINDS[kind[: -len(end)]] for end in _CAUSES if kind[: -len(end)] in _KINDS and kind.endswith(end)),
+        (
+            _KINDS[kind[: -len(end)]]
+            for end in _CAUSES
+            if kind[: -len(end)] in _KINDS and kind.endswith(end)
+        ),
         None,
     )
     if known is not None:
