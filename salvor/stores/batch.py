@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from salvor.errors import Conflict, SalvorError
-from salvor.events.claims import MoveClaim, SettleClaim, TakeClaim
-from salvor.stores import records
+from salvor.events.claims import ClaimChange
 from salvor.stores import statements as sql
-from salvor.stores.writes import AppendWrite, Withdrawn, Write
+from salvor.stores.writes import AppendWrite, Withdrawn, Write, plain_change
 
 AnyWrite: TypeAlias = Write[Any]
 
@@ -100,44 +99,15 @@ def _advance(db: sqlite3.Connection, appends: Sequence[AppendWrite]) -> None:
         _all(db, sql.FIRST_EVENT, firsts)
 
 
-def _change_claims(db: sqlite3.Connection, changes: Sequence[Any]) -> None:
-    # Out of their order, so a batch in which one change needs another to come first does
-    # not add up either, and is done again one by one.
-    _all(
-        db,
-        sql.FRESH_CLAIM,
-        [
-            (*records.claim_key(c.id), c.effect, c.run_id, c.intent_seq, c.input_hash)
-            for c in changes
-            if isinstance(c, TakeClaim)
-        ],
-    )
-    _all(
-        db,
-        sql.MOVE_CLAIM,
-        [
-            (c.fresh_seq, *records.claim_key(c.id), c.run_id, c.intent_seq)
-            for c in changes
-            if isinstance(c, MoveClaim)
-        ],
-    )
-    _all(
-        db,
-        sql.SETTLE_CLAIM,
-        [
-            (
-                c.to,
-                c.extent,
-                c.completion_seq,
-                c.output_hash,
-                *records.claim_key(c.id),
-                c.run_id,
-                c.intent_seq,
-            )
-            for c in changes
-            if isinstance(c, SettleClaim)
-        ],
-    )
+def _change_claims(db: sqlite3.Connection, changes: Sequence[ClaimChange]) -> None:
+    # Grouped by statement and so out of their order: a batch in which one change needs
+    # another to come first does not add up either, and is done again one by one.
+    groups: dict[str, list[tuple[Any, ...]]] = {}
+    for change in changes:
+        statement, parameters = plain_change(change)
+        groups.setdefault(statement, []).append(parameters)
+    for statement, parameter_rows in groups.items():
+        _all(db, statement, parameter_rows)
 
 
 def _all(db: sqlite3.Connection, statement: str, parameters: Sequence[tuple[Any, ...]]) -> None:

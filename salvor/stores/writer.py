@@ -116,7 +116,7 @@ class Writer:
             try:
                 going = self._turn()
             except Exception as error:  # a dead writer would leave its callers waiting
-                self._fail(error)
+                going = self._fail(error)
 
     def _turn(self) -> bool:
         """Wait for writes, take the lock and carry them out; ``False`` once closed."""
@@ -129,8 +129,8 @@ class Writer:
                 self._finish()
         finally:
             self._lock.release()
-            answered, self._batch = self._batch, []
-            _answer(answered)
+        answered, self._batch = self._batch, []
+        _answer(answered)
         if closing is None:
             return True
         self._lock.close()
@@ -239,12 +239,19 @@ class Writer:
                 self._before_close(self._db)
                 self._db.close()
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: Exception) -> bool:
+        """Answer everybody after a fault of the writer itself; ``False`` if it was closing."""
+        if self._db is not None:
+            self._roll_back(self._db)
         waiting = [*self._batch, *self._drained()]
         self._batch = []
         for write in waiting:
             write.error = error
         _answer(waiting)
+        if self._closing is None:
+            return True
+        deliver([(self._closing[0], None, None)])
+        return False
 
     # The look-out refuses writes that wait too long while the writer is stuck at the lock.
 

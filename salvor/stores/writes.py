@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from salvor.errors import AnswerConflict, Fenced, UnknownRun
 from salvor.events.chain import GENESIS
-from salvor.events.claims import Claim, ClaimChange, ClaimId
+from salvor.events.claims import Claim, ClaimChange, ClaimId, MoveClaim, TakeClaim
 from salvor.events.store import Append, Driver, Fence, Head, LateResult, Lease, Row, Settlement
 from salvor.handoff import Handoff
 from salvor.stores import records
@@ -336,10 +336,34 @@ def held_claim(db: sqlite3.Connection, run_id: str, intent_seq: int) -> Claim | 
 
 
 def change_claims(db: sqlite3.Connection, changes: Sequence[ClaimChange]) -> None:
-    """Carry out claim changes in their order."""
+    """Carry out claim changes in their order.
+
+    Raises:
+        ClaimStands: a `TakeClaim` that may not take the key.
+        Conflict: a claim that is not held as the change says.
+    """
     for change in changes:
-        claim = changed(read_claim(db, change.id), change)
-        db.execute(sql.PUT_CLAIM, records.claim_record(claim))
+        statement, parameters = plain_change(change)
+        if db.execute(statement, parameters).rowcount != 1:
+            claim = changed(read_claim(db, change.id), change)
+            db.execute(sql.PUT_CLAIM, records.claim_record(claim))
+
+
+def plain_change(change: ClaimChange) -> tuple[str, tuple[Any, ...]]:
+    """The statement that changes one row in the plain cases, and none in all others.
+
+    Plain is the taking of a key that nobody ever took, and every change of a claim that is
+    held as the change says.
+    """
+    key = records.claim_key(change.id)
+    if isinstance(change, TakeClaim):
+        taken = (change.effect, change.run_id, change.intent_seq, change.input_hash)
+        return sql.FRESH_CLAIM, (*key, *taken)
+    held = (*key, change.run_id, change.intent_seq)
+    if isinstance(change, MoveClaim):
+        return sql.MOVE_CLAIM, (change.fresh_seq, *held)
+    settled = (change.to, change.extent, change.completion_seq, change.output_hash)
+    return sql.SETTLE_CLAIM, (*settled, *held)
 
 
 def _key(db: sqlite3.Connection, run_id: str) -> int:
