@@ -4,27 +4,43 @@ from __future__ import annotations
 
 import hashlib
 import json
+import json.encoder
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeAlias
 from uuid import UUID
 
 from salvor.errors import JsonRefused
 
-JsonValue: TypeAlias = (
-    "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
-)
+JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
 
 MAX_DEPTH = 100
 MAX_ARGUMENT_BYTES = 1024 * 1024
 MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 
-_encode = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-).encode
+
+def _encoder() -> Callable[[JsonValue], str]:
+    # JSONEncoder.encode builds its C encoder anew for every call, which takes longer than
+    # encoding a small object does.
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return json.JSONEncoder(
+            ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+        ).encode
+    encode = make(
+        None, _no_default, json.encoder.encode_basestring, None, ":", ",", True, False, False
+    )
+    return lambda value: "".join(encode(value, 0))
+
+
+def _no_default(value: object) -> NoReturn:
+    raise TypeError(f"a {type(value).__qualname__} is not JSON")
+
+
+_encode = _encoder()
 
 
 def canonical_json(value: JsonValue) -> str:
@@ -128,7 +144,9 @@ def parse_json(
         try:
             text = text.decode()
         except UnicodeDecodeError as error:
-            raise JsonRefused(f"{what} is not UTF-8: {error.reason} at byte {error.start}.") from None
+            raise JsonRefused(
+                f"{what} is not UTF-8: {error.reason} at byte {error.start}."
+            ) from None
     if len(text) > max_bytes or (len(text) * 4 > max_bytes and _size(text) > max_bytes):
         raise JsonRefused(f"{what} is larger than {max_bytes:,} bytes.")
     _check_nesting(text, what)
@@ -226,12 +244,14 @@ def format_instant(moment: datetime) -> str:
         raise JsonRefused("an instant needs a time zone, got a naive datetime.")
     utc = moment.astimezone(UTC)
     text = utc.strftime("%Y-%m-%dT%H:%M:%S") if utc.year >= 1000 else utc.isoformat()[:19]
-    return f"{text}.{utc.microsecond:06d}".rstrip("0").rstrip(".") + "Z" if utc.microsecond else text + "Z"
+    return (
+        f"{text}.{utc.microsecond:06d}".rstrip("0").rstrip(".") + "Z"
+        if utc.microsecond
+        else text + "Z"
+    )
 
 
-_INSTANT = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)"
-)
+_INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)")
 
 
 def parse_instant(text: str) -> datetime:

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from salvor.errors import ToolDefinitionError
-from salvor.tools.contract import NAMES, unwrap
 from salvor.tools.context import Context
+from salvor.tools.contract import NAMES, unwrap
 from salvor.tools.injection import Dependency, dependency_of
 
 _LAZY = frozenset(

@@ -67,6 +67,8 @@ class InputModel:
         positional: The parameters that a direct call may pass by position.
         positional_only: The function's positional-only parameters, with their defaults.
         omissible: Keys that may be left out and whose type has no ``null``.
+        validate: What makes a model of the JSON text.
+        carried: Of each parameter its name, its field, and whether it is always handed over.
     """
 
     owner: str
@@ -78,6 +80,7 @@ class InputModel:
     positional_only: tuple[tuple[str, Any], ...]
     omissible: frozenset[str]
     validate: Callable[..., BaseModel]
+    carried: tuple[tuple[str, str, bool], ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -124,7 +127,7 @@ class InputModel:
         except Exception as error:  # a check of the author's own model may raise anything
             self._broken(error, tool)
         if not self.check.is_valid(raw):
-            self._refuse_all(raw, (), tool)
+            raise self._refusal(raw, (), tool)
         return Prepared(arguments=raw, text=text, values=self._values(found))
 
     def arguments(
@@ -143,9 +146,9 @@ class InputModel:
         try:
             text = canonical_json(raw)
             size = len(text) if text.isascii() else len(text.encode())
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError, RecursionError) as error:
             as_json(raw, what="the arguments")
-            raise JsonRefused("the arguments are not JSON.") from None
+            raise JsonRefused(f"the arguments cannot be written as JSON: {error}.") from None
         if size > MAX_ARGUMENT_BYTES:
             limit = f"at most {MAX_ARGUMENT_BYTES:,} bytes of JSON"
             self._refuse(tool or self.owner, "", limit, f"{size:,} bytes")
@@ -154,9 +157,7 @@ class InputModel:
     def _values(self, found: BaseModel) -> dict[str, Any]:
         values, given = found.__dict__, found.__pydantic_fields_set__
         return {
-            parameter.name: values[parameter.field]
-            for parameter in self.parameters
-            if parameter.field in given or parameter.always
+            name: values[field] for name, field, always in self.carried if always or field in given
         }
 
     def _repaired(
@@ -174,9 +175,9 @@ class InputModel:
                 error = again
                 continue
             if not self.check.is_valid(raw):
-                self._refuse_all(raw, (), tool)
+                raise self._refusal(raw, (), tool)
             return Prepared(arguments=raw, text=text, values=self._values(model))
-        self._refuse_all(raw, problems_of(error, raw, self.names), tool)
+        raise self._refusal(raw, problems_of(error, raw, self.names), tool)
 
     def _refused_when_lax(self, text: str, raw: JsonObject) -> set[Place]:
         try:
@@ -200,15 +201,15 @@ class InputModel:
         expected = "values that the checks of its models can judge"
         self._refuse(tool or self.owner, "", expected, f"{type(error).__name__}: {error}")
 
-    def _refuse_all(
+    def _refusal(
         self, raw: JsonObject, problems: tuple[Problem, ...], tool: str | None
-    ) -> NoReturn:
+    ) -> ArgumentsRefused:
         places = [problem.pointer for problem in problems]
         further = [
             problem for problem in self.check.problems(raw) if not _covered(problem.pointer, places)
         ]
         ordered = sorted([*problems, *further], key=lambda problem: problem.pointer)
-        raise ArgumentsRefused(tool=tool or self.owner, problems=ordered)
+        return ArgumentsRefused(tool=tool or self.owner, problems=ordered)
 
     def _refuse(self, tool: str, place: str, expected: str, came: str) -> NoReturn:
         problem = Problem(pointer=place, expected=expected, got=came)

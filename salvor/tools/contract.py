@@ -67,7 +67,7 @@ class ToolMeta:
         return key if isinstance(key, tuple) else ()
 
 
-def check_name(name: str, where: str | None = None) -> None:
+def check_name(name: object, where: str | None = None) -> None:
     """Refuse what cannot be a tool's name.
 
     Raises:
@@ -132,7 +132,7 @@ def _check_key(meta: ToolMeta, where: str | None) -> None:
             where=where,
         )
     for path in paths:
-        if not isinstance(path, str) or not all(path.split(".")):
+        if type(path) is not str or not all(path.split(".")):
             raise ToolDefinitionError(
                 f"the key path {path!r} is not a dotted path such as 'order.id'.", where=where
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any, Final, Literal, TypeVar, overload
 
 from salvor.errors import ToolDefinitionError
@@ -179,6 +179,8 @@ def _what(value: object) -> str:
 
 
 def _stamp(function: Any, meta: ToolMeta) -> None:
+    if isinstance(function, staticmethod | classmethod):
+        function = function.__func__
     stamped = getattr(function, "__dict__", {})
     if STAMP in stamped and "__wrapped__" not in stamped:
         raise ToolDefinitionError(
@@ -204,11 +206,11 @@ def _keep_local_names(function: Any) -> None:
         return
     wanted = set(_identifiers(" ".join(texts)))
     found: dict[str, Any] = {}
-    frame = sys._getframe(3)
-    while frame and function.__qualname__.startswith(f"{frame.f_code.co_qualname}."):
+    frame: FrameType | None = sys._getframe(3)
+    while frame is not None and function.__qualname__.startswith(f"{frame.f_code.co_qualname}."):
         for name in wanted.intersection(frame.f_locals):
             found.setdefault(name, frame.f_locals[name])
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     if found:
         setattr(function, NAMES, found)
 

@@ -166,7 +166,7 @@ def function_tool(
         raise ToolDefinitionError(
             "it does not say what it does to the world.",
             where=place_of(fn),
-            hint="Decorate it with @tool(effect=...), or use registry.add_function(fn, effect=...).",
+            hint="Decorate it with @tool(effect=...), or use registry.add_function().",
         )
     try:
         return _built(fn, meta, name, prefix)

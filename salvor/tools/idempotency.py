@@ -44,12 +44,10 @@ def key_of(
     if key is None:
         return None
     if callable(key):
-        return _encoded({"key": _computed(key, arguments, tool)})
-    return _encoded({path: _at(arguments, path, tool, wires) for path in meta.key_paths})
-
-
-def _encoded(key: JsonObject) -> str:
-    return canonical_json(integral(key))
+        return canonical_json({"key": integral(_computed(key, arguments, tool))})
+    return canonical_json(
+        {path: integral(_at(arguments, path, tool, wires)) for path in meta.key_paths}
+    )
 
 
 def _at(arguments: JsonObject, path: str, tool: str, wires: Mapping[str, str]) -> JsonValue:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Literal, get_origin
 
@@ -17,100 +17,107 @@ from salvor.values import MAX_DEPTH, JsonValue, as_json, canonical_json
 _SCALARS = (str, int, float, bool, type(None))
 
 
-def to_json(value: Any, *, what: str = "the value") -> JsonValue:
+def to_json(value: Any, *, what: str = "the value", whole: bool = False) -> JsonValue:
     """Turn a Python value into JSON.
 
     Sets are sorted by their canonical text, bytes become base64, instants RFC 3339 text,
     enums their values; a model gives the fields that were set and its literal tags.
 
+    Args:
+        value: The value.
+        what: What it is, for messages.
+        whole: Models give all their fields, also those that were not set.
+
     Raises:
         JsonRefused: naming the place of what has no JSON form.
     """
-    return as_json(_plain(value, what, 0), what=what)
+    return as_json(_Plain(what, whole).of(value, 0), what=what)
 
 
-def _plain(value: Any, what: str, depth: int) -> Any:
-    kind = type(value)
-    if kind in _SCALARS:
-        return value
-    if depth > MAX_DEPTH:
-        raise JsonRefused(f"{what} is nested more than {MAX_DEPTH} levels deep.")
-    if isinstance(value, Enum):
-        return _plain(value.value, what, depth + 1)
-    if isinstance(value, BaseModel):
-        return _leaf(_as_set(value, what, depth), what)
-    if isinstance(value, Mapping):
-        return _object(value, what, depth)
-    if isinstance(value, list | tuple):
-        return [_plain(item, what, depth + 1) for item in value]
-    if isinstance(value, set | frozenset):
-        return _sorted(value, what, depth)
-    if isinstance(value, bytes | bytearray):
-        return base64.b64encode(value).decode()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return _object(fields, what, depth)
-    return _leaf(value, what)
+class _Plain:
+    """One conversion: what is converted, for messages, and how models are dumped."""
 
+    __slots__ = ("what", "whole")
 
-def _object(value: Mapping[Any, Any], what: str, depth: int) -> dict[str, Any]:
-    found = {_key(key, what): _plain(item, what, depth + 1) for key, item in value.items()}
-    if len(found) != len(value):
-        raise JsonRefused(f"{what} is not JSON: two of its keys are the same text.")
-    return found
+    def __init__(self, what: str, whole: bool) -> None:
+        self.what = what
+        self.whole = whole
 
-
-def _key(key: Any, what: str) -> str:
-    if type(key) is str:
-        return key
-    plain = _leaf({key: None}, what)
-    return str(next(iter(plain)))
-
-
-def _sorted(items: Iterable[Any], what: str, depth: int) -> list[Any]:
-    plain = [_plain(item, what, depth + 1) for item in items]
-    return sorted(plain, key=lambda item: canonical_json(as_json(item, what=what)))
-
-
-def _leaf(value: Any, what: str) -> Any:
-    try:
+    def of(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind in _SCALARS:
+            return value
+        self._check_depth(depth)
+        if isinstance(value, Enum):
+            return self.of(value.value, depth + 1)
         if isinstance(value, BaseModel):
-            return value.model_dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
-        return to_jsonable_python(value, by_alias=True, bytes_mode="base64")
-    except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
-        reason = str(error).partition("\n")[0]
-        raise JsonRefused(
-            f"{what} is not JSON: a {type(value).__qualname__} has no JSON form ({reason})."
-        ) from None
+            return self._leaf(self._as_set(value, depth))
+        if isinstance(value, Mapping):
+            return self._object(value, depth)
+        if isinstance(value, list | tuple):
+            return [self.of(item, depth + 1) for item in value]
+        if isinstance(value, set | frozenset):
+            return sorted((self.of(item, depth + 1) for item in value), key=self._text)
+        if isinstance(value, bytes | bytearray):
+            return base64.b64encode(value).decode()
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            names = [field.name for field in dataclasses.fields(value)]
+            return self._object({name: getattr(value, name) for name in names}, depth)
+        return self._leaf(value)
 
+    def _check_depth(self, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise JsonRefused(f"{self.what} is nested more than {MAX_DEPTH} levels deep.")
 
-def _as_set(model: BaseModel, what: str, depth: int) -> BaseModel:
-    """A copy that dumps what was passed: tags count as set, and sets come in order."""
-    if depth > MAX_DEPTH:
-        raise JsonRefused(f"{what} is nested more than {MAX_DEPTH} levels deep.")
-    copy = model.model_copy()
-    tags = {
-        name
-        for name, field in type(model).model_fields.items()
-        if get_origin(field.annotation) is Literal
-    }
-    copy.__pydantic_fields_set__.update(tags)
-    for name, value in copy.__dict__.items():
-        copy.__dict__[name] = _inner(value, what, depth + 1)
-    for name, value in (copy.__pydantic_extra__ or {}).items():
-        copy.__pydantic_extra__[name] = _inner(value, what, depth + 1)  # type: ignore[index]
-    return copy
+    def _text(self, item: Any) -> str:
+        return canonical_json(as_json(item, what=self.what))
 
+    def _object(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        found = {self._key(key): self.of(item, depth + 1) for key, item in value.items()}
+        if len(found) != len(value):
+            raise JsonRefused(f"{self.what} is not JSON: two of its keys are the same text.")
+        return found
 
-def _inner(value: Any, what: str, depth: int) -> Any:
-    if isinstance(value, BaseModel):
-        return _as_set(value, what, depth)
-    if type(value) is list:
-        return [_inner(item, what, depth + 1) for item in value]
-    if type(value) is tuple:
-        return tuple(_inner(item, what, depth + 1) for item in value)
-    if type(value) is dict:
-        return {key: _inner(item, what, depth + 1) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted(value, key=lambda item: canonical_json(to_json(item, what=what)))
-    return value
+    def _key(self, key: Any) -> str:
+        return key if type(key) is str else str(next(iter(self._leaf({key: None}))))
+
+    def _leaf(self, value: Any) -> Any:
+        try:
+            if isinstance(value, BaseModel):
+                return value.model_dump(
+                    mode="json", by_alias=True, exclude_unset=not self.whole, warnings=False
+                )
+            return to_jsonable_python(value, by_alias=True, bytes_mode="base64")
+        except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
+            reason = str(error).partition("\n")[0]
+            name = type(value).__qualname__
+            raise JsonRefused(
+                f"{self.what} is not JSON: a {name} has no JSON form ({reason})."
+            ) from None
+
+    def _as_set(self, model: BaseModel, depth: int) -> BaseModel:
+        # A copy that dumps what was passed: tags count as set, and sets come in order.
+        self._check_depth(depth)
+        copy = model.model_copy()
+        copy.__pydantic_fields_set__.update(
+            name
+            for name, field in type(model).model_fields.items()
+            if get_origin(field.annotation) is Literal
+        )
+        for values in (copy.__dict__, copy.__pydantic_extra__ or {}):
+            values.update({name: self._inner(item, depth + 1) for name, item in values.items()})
+        return copy
+
+    def _inner(self, value: Any, depth: int) -> Any:
+        if isinstance(value, BaseModel):
+            return self._as_set(value, depth)
+        kind = type(value)
+        if kind is list or kind is tuple:
+            self._check_depth(depth)
+            return kind(self._inner(item, depth + 1) for item in value)
+        if kind is dict:
+            self._check_depth(depth)
+            return {key: self._inner(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, set | frozenset):
+            return sorted(value, key=lambda item: self._text(self.of(item, depth + 1)))
+        return value

@@ -113,7 +113,8 @@ def _number(text: str) -> Any:
 
 def _changed(value: JsonValue, changes: dict[Place, Any], place: Place) -> JsonValue:
     if place in changes:
-        return changes[place]
+        changed: JsonValue = changes[place]
+        return changed
     if isinstance(value, dict):
         items = {key: _changed(item, changes, (*place, key)) for key, item in value.items()}
         return {key: item for key, item in items.items() if item is not _NOTHING}

@@ -65,9 +65,16 @@ class SchemaGenerator(GenerateJsonSchema):
         return _tidy(super().typed_dict_schema(schema), cls, config)
 
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
-        """An enum by its values."""
-        found = super().enum_schema(schema)
-        found.pop("title", None)
+        """An enum by its values; pydantic puts a title on it later."""
+        self._enums = {*getattr(self, "_enums", ()), schema["cls"].__name__}
+        return super().enum_schema(schema)
+
+    def generate(self, schema: Any, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
+        """The whole schema of a type."""
+        found = super().generate(schema, mode)
+        for node in (found, *found.get("$defs", {}).values()):
+            if "enum" in node and node.get("title") in getattr(self, "_enums", ()):
+                del node["title"]
         return found
 
     def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
@@ -183,7 +190,7 @@ class ValueType:
     def of_return(cls, function: Any, *, where: str | None = None) -> ValueType:
         """The type a function declares to return; plain JSON when it declares none."""
         annotation = signature_of(function).return_annotation
-        named = where or getattr(function, "__name__", "the function")
+        named = where or str(getattr(function, "__name__", "the function"))
         if annotation is signature_of(function).empty:
             return cls(Any, where=named)
         try:
@@ -213,7 +220,7 @@ class ValueType:
         """
         try:
             if self._adapter is None:
-                found = to_json(value, what="the result")
+                found = to_json(value, what="the result", whole=True)
                 self._checked_text(found)
                 return found
             plain: JsonValue = self._adapter.dump_python(
@@ -250,9 +257,9 @@ class ValueType:
             text = canonical_json(value)
             size = len(text.encode()) if len(text) * 4 > MAX_OUTPUT_BYTES else len(text)
             text.isascii() or text.encode()
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError, RecursionError) as error:
             as_json(value, what="the result")
-            raise JsonRefused("the result is not JSON.") from None
+            raise JsonRefused(f"the result cannot be written as JSON: {error}.") from None
         if size > MAX_OUTPUT_BYTES:
             raise self._refused(
                 "", f"at most {MAX_OUTPUT_BYTES:,} bytes of JSON", f"{size:,} bytes"

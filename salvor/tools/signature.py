@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Optional, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.fields import FieldInfo
 
@@ -214,6 +214,7 @@ def build_model(parameters: Parameters, described: Mapping[str, str], owner: str
             and not accepts_none(model.model_fields[argument.field].annotation)
         ),
         validate=model.__pydantic_validator__.validate_json,
+        carried=tuple((argument.name, argument.field, argument.always) for argument in arguments),
     )
 
 
@@ -241,7 +242,9 @@ def _model(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = create_model(f"{owner} arguments", __config__=_CONFIG, **definitions)
+            model: type[BaseModel] = create_model(
+                f"{owner} arguments", __config__=_CONFIG, **definitions
+            )
             if not model.__pydantic_complete__:
                 model.model_rebuild(raise_errors=True)
     except (PydanticUserError, PydanticUndefinedAnnotation, TypeError, NameError) as error:
@@ -262,10 +265,10 @@ def _blame(parameters: tuple[Parameter, ...]) -> None:
 
 
 def _typed(parameter: Parameter, field: str, description: str | None) -> Any:
-    annotation, metadata = parameter.annotation, ()
+    annotation = parameter.annotation
+    metadata: list[Any] = []
     if get_origin(annotation) is Annotated:
-        annotation, *found = get_args(annotation)
-        metadata = tuple(found)
+        annotation, *metadata = get_args(annotation)
     texts = [item for item in metadata if isinstance(item, str)]
     infos = [item for item in metadata if isinstance(item, FieldInfo)]
     rules = [item for item in metadata if not isinstance(item, str | FieldInfo)]
@@ -360,9 +363,10 @@ def _unfit(shown: JsonObject, model: type[BaseModel], check: SchemaCheck) -> set
     unfit = {name for name in shown if any(_within(name, place) for place in places)}
     try:
         model.__pydantic_validator__.validate_json(canonical_json(shown), strict=True)
-    except Exception as error:  # a check of the author's own model may raise anything
-        found = faults_of(error, shown) if hasattr(error, "errors") else []
-        unfit |= {str(fault.place[0]) for fault in found if fault.place}
+    except ValidationError as error:
+        unfit |= {str(fault.place[0]) for fault in faults_of(error, shown) if fault.place}
+    except Exception:  # a check of the author's own model may raise anything
+        return set(shown)
     return unfit & shown.keys()
 
 
