@@ -129,7 +129,7 @@ class Calls:
             tool=tool,
             values=tool.prepare(intent.input).values,
             intent=intent,
-            claim=claim and claim.id,
+            claim=None if claim is None else claim.id,
             before="unknown",
         )
         return await self._attempts.run(call)
@@ -150,7 +150,7 @@ class Calls:
             input=arguments,
             effect=effect,
             idempotency_key=key,
-            tool_digest=tool and tool.digest,
+            tool_digest=None if tool is None else tool.digest,
             given=content_hash(given),
         )
 

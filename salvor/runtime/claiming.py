@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from salvor.errors import MalformedLog, TamperEvident
+from salvor.errors import Extent, MalformedLog, TamperEvident
 from salvor.events.claims import Claim, ClaimId, SettleClaim, TakeClaim, judge
 from salvor.events.codec import decode
 from salvor.events.store import Wait
@@ -14,7 +14,6 @@ from salvor.events.vocabulary import (
     ToolCallRequested,
     failure_output,
 )
-from salvor.errors import Extent
 from salvor.runtime.host import Host
 from salvor.runtime.outcome import Parked
 from salvor.runtime.recorder import Recorder

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from salvor.errors import OutputRefused, SalvorError, ToolFailure
 from salvor.runtime.bodies import BodyThreads
 from salvor.runtime.policy import Fault
-from salvor.tools.context import Context, Depends, activate
+from salvor.tools.context import Context, activate
 from salvor.tools.function import FunctionTool
+from salvor.tools.injection import Dependency
 from salvor.values import JsonValue
 
 Phase = Literal["opening", "body", "closing"]
@@ -110,7 +111,7 @@ async def _body(
     return await result if inspect.isawaitable(result) else result
 
 
-async def _open(stack: AsyncExitStack, depends: Depends, threads: BodyThreads) -> Any:
+async def _open(stack: AsyncExitStack, depends: Dependency, threads: BodyThreads) -> Any:
     """Open one dependency: a function, or a generator with clean-up, of either colour."""
     provider = depends.dependency
     if inspect.isasyncgenfunction(provider):
@@ -133,7 +134,7 @@ def fault_of(tool: FunctionTool, error: Exception, phase: Phase) -> Fault:
     """What a failed execution may have done (DURABILITY A2, as far as declared)."""
     if isinstance(error, ToolFailure) and phase == "body":
         return Fault(
-            message=error.message,
+            message=_storable(error.message),
             extent=error.extent,
             final=error.final,
             retry_after=error.retry_after,
@@ -162,7 +163,12 @@ def causes(error: BaseException) -> str:
         current = current.__cause__ or (
             None if current.__suppress_context__ else current.__context__
         )
-    return ": ".join(said)
+    return _storable(": ".join(said))
+
+
+def _storable(text: str) -> str:
+    # A message may hold half a surrogate pair, which no log could carry.
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _said(error: BaseException) -> str:

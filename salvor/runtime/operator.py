@@ -90,7 +90,8 @@ class Operator:
                 hint="Resume it without one.",
             )
         as_json(answer, what="the answer")
-        problems = schema_problems(park.input_schema, answer)
+        schema = park.input_schema
+        problems = schema_problems(schema, answer) if isinstance(schema, dict) else ()
         if problems:
             raise AnswerRefused(run_id=run_id, problems=problems)
         await self._settle(look, Resumed(input=answer, answers=park.seq), answers=park.seq)
@@ -109,7 +110,8 @@ class Operator:
         if isinstance(resolution, ResolvedOutput):
             _check_output(run_id, resolution.output, tool)
         claim = await self._host.store.held_claim(run_id, intent.seq)
-        claims = settling(claim and claim.id, completion, run_id, extent)
+        claim_id = None if claim is None else claim.id
+        claims = settling(claim_id, completion, run_id, extent)
         await self._settle(look, completion, claims=claims)
 
     async def _settle(
@@ -144,8 +146,9 @@ class Operator:
             status = "unreadable"
         else:
             status = look.state.status
-            workflow = look.state.workflow and look.state.workflow.name
-        driver = row.head.lease and row.head.lease.driver
+            ref = look.state.workflow
+            workflow = None if ref is None else ref.name
+        driver = None if row.head.lease is None else row.head.lease.driver
         if status == "needs-reconciliation" and driver is not None:
             status = "awaiting-tool"
         return RunSummary(

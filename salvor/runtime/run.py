@@ -157,7 +157,11 @@ class Run:
 
     def close(self) -> None:
         """Refuse every further step."""
-        self._stop = self._stop or CutOff()
+        self._keep(CutOff())
+
+    def _keep(self, stop: Stop) -> None:
+        if self._stop is None:
+            self._stop = stop
 
     def _answer(self, wanted: ValueType, recorded: JsonValue) -> Any:
         try:
@@ -189,13 +193,13 @@ class Run:
         except (ToolFailed, RunStopped):
             raise
         except Halt as halt:
-            self._stop = self._stop or halt.stop
+            self._keep(halt.stop)
             raise RunStopped(f"run {self._id} has come to rest") from halt
         except Exception as error:
-            self._stop = self._stop or Broken(error)
+            self._keep(Broken(error))
             raise RunStopped(f"run {self._id} cannot go on: {error}") from error
         except BaseException:
-            self._stop = self._stop or CutOff()
+            self._keep(CutOff())
             raise
         finally:
             self._busy = None

@@ -1,0 +1,145 @@
+"""Killing a run's process for real, at a chosen point, and looking at what is left.
+
+A `CrashPoint` names the point: before or after an event becomes durable, or before, during
+or after a tool's effect (where the tool says `crash_here`). The child process kills itself
+with SIGKILL there: no handler runs, nothing is flushed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from salvor.events.claims import Claim
+from salvor.events.store import Append, Store
+from salvor.values import JsonObject, JsonValue
+
+When = Literal["before", "during", "after"]
+
+_VARIABLE = "SALVOR_CRASH_AT"
+
+
+@dataclass(frozen=True, slots=True)
+class CrashPoint:
+    """Where the child dies: ``place`` is ``event N`` or the name of an effect."""
+
+    place: str
+    when: When
+
+    @classmethod
+    def event(cls, seq: int, when: When) -> CrashPoint:
+        """Before event ``seq`` is submitted, or right after it is durable."""
+        return cls(f"event {seq}", when)
+
+    def __str__(self) -> str:
+        return f"{self.when} {self.place}"
+
+
+def crash_here(place: str, when: When) -> None:
+    """Kill this process if it was started to die at this point."""
+    if os.environ.get(_VARIABLE) == str(CrashPoint(place, when)):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class CrashingStore:
+    """A store whose process may die around an append; everything else is the store's own."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def append(self, append: Append) -> Claim | None:
+        """Append, with a crash point before and after each event."""
+        for row in append.rows:
+            crash_here(f"event {row.seq}", "before")
+        seen = await self._store.append(append)
+        if seen is None:
+            for row in append.rows:
+                crash_here(f"event {row.seq}", "after")
+        return seen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+def crashing(store: Store) -> Store:
+    """The store with crash points around its appends."""
+    return cast("Store", CrashingStore(store))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a child ended: killed, or with what its drive gave back.
+
+    ``result`` has the result's class name as ``kind``, and its fields.
+    """
+
+    killed: bool
+    result: JsonObject
+
+    @property
+    def kind(self) -> str:
+        """The class name of the result, e.g. ``Completed``; an error's is ``error``."""
+        return str(self.result.get("kind", "killed"))
+
+
+class CrashRun:
+    """One run in one store, driven by child processes that can be killed.
+
+    Args:
+        store: Path of the SQLite file.
+        target: The workflow, as ``file.py:NAME`` or ``MODULE:NAME``.
+        run_id: Which run.
+        input: Its input.
+        env: Variables for the children, beside this process's own.
+    """
+
+    def __init__(
+        self,
+        store: Path,
+        target: str,
+        run_id: str,
+        input: JsonObject,
+        *,
+        env: dict[str, str] | None = None,
+    ) -> None:
+        self._store = store
+        self._target = target
+        self._run_id = run_id
+        self._input = input
+        self._env = env or {}
+
+    def drive(self, crash: CrashPoint | None = None, *, answer: Sequence[JsonValue] = ()) -> Ended:
+        """Start or resume the run in a child, which may die at a point.
+
+        Args:
+            crash: Where the child dies, if it gets there.
+            answer: One value answers the park that the run is at.
+        """
+        order = {
+            "store": str(self._store),
+            "target": self._target,
+            "run_id": self._run_id,
+            "input": self._input,
+            "answer": list(answer),
+        }
+        env = {**os.environ, **self._env, _VARIABLE: str(crash) if crash else ""}
+        child = subprocess.run(
+            [sys.executable, "-m", "salvor.testing.child", json.dumps(order)],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if child.returncode == -signal.SIGKILL:
+            return Ended(killed=True, result={})
+        if child.returncode != 0:
+            raise RuntimeError(f"the child failed ({child.returncode}):\n{child.stderr}")
+        return Ended(killed=False, result=json.loads(child.stdout))

@@ -1,0 +1,117 @@
+import pytest
+from pydantic import BaseModel
+
+from salvor.errors import AnswerConflict, AnswerRefused, Conflict, Divergence, WrongState
+from salvor.events.vocabulary import Resumed
+from salvor.runtime.outcome import Completed, Parked
+from salvor.runtime.run import Run
+from salvor.runtime.runtime import Runtime
+from salvor.runtime.workflow import workflow
+
+pytestmark = pytest.mark.anyio
+
+
+class Approval(BaseModel):
+    approved: bool
+    note: str = ""
+
+
+@workflow
+async def asking(run: Run) -> str:
+    answer = await run.suspend("Pay?", Approval)
+    second = await run.suspend("Sure?", bool)
+    return f"{answer.approved} {answer.note} {second}"
+
+
+async def test_a_run_parks_and_goes_on_with_the_answer(runtime: Runtime) -> None:
+    parked = await runtime.run(asking)
+    assert isinstance(parked, Parked)
+    assert (parked.reason, parked.park_seq) == ("Pay?", 1)
+    assert isinstance(parked.schema, dict)
+    assert "approved" in parked.schema["properties"]  # type: ignore[operator]
+
+    second = await runtime.resume(parked.run_id, asking, answer={"approved": True, "note": "n"})
+    assert isinstance(second, Parked)
+    assert (second.reason, second.park_seq) == ("Sure?", 3)
+
+    done = await runtime.resume(parked.run_id, asking, answer=False)
+    assert isinstance(done, Completed)
+    assert done.output == "True n False"
+
+
+async def test_a_parked_run_resumed_without_an_answer_is_parked_and_unchanged(
+    runtime: Runtime,
+) -> None:
+    parked = await runtime.run(asking)
+
+    assert await runtime.resume(parked.run_id, asking) == parked
+    assert len((await runtime.history(parked.run_id)).envelopes) == 2
+
+
+async def test_d1_an_answer_that_does_not_fit_is_refused_with_all_violations(
+    runtime: Runtime,
+) -> None:
+    parked = await runtime.run(asking)
+
+    with pytest.raises(AnswerRefused) as caught:
+        await runtime.resume(parked.run_id, asking, answer={"approved": "yes", "note": 3})
+
+    assert {p.pointer for p in caught.value.problems} == {"/approved", "/note"}
+    assert (await runtime.state(parked.run_id)).status == "suspended"
+
+
+@pytest.mark.parametrize("answer", [None, 1, "true", {}, [True]])
+async def test_anything_that_is_not_a_boolean_does_not_answer_a_yes_or_no(
+    runtime: Runtime, answer: object
+) -> None:
+    @workflow
+    async def yes_or_no(run: Run) -> bool:
+        return await run.suspend("?", bool)
+
+    parked = await runtime.run(yes_or_no)
+    with pytest.raises(AnswerRefused):
+        await runtime.resume(parked.run_id, yes_or_no, answer=answer)  # type: ignore[arg-type]
+
+
+async def test_d1_the_answer_names_the_park_it_is_for(runtime: Runtime) -> None:
+    parked = await runtime.run(asking)
+    await runtime.resume(parked.run_id, asking, answer={"approved": True})
+
+    event = (await runtime.history(parked.run_id)).envelopes[2].event
+    assert isinstance(event, Resumed)
+    assert event.answers == 1
+
+
+async def test_d1_the_second_answer_to_one_park_is_refused(runtime: Runtime) -> None:
+    parked = await runtime.run(asking)
+    seen = await runtime._operator.look(parked.run_id)
+    await runtime._operator.answer(seen, {"approved": True})
+
+    with pytest.raises((AnswerConflict, Conflict)):
+        await runtime._operator.answer(seen, {"approved": False})
+    assert len((await runtime.history(parked.run_id)).envelopes) == 3
+
+
+async def test_an_answer_to_a_run_that_waits_for_none_is_refused(runtime: Runtime) -> None:
+    @workflow
+    async def plain(run: Run) -> int:
+        return 1
+
+    done = await runtime.run(plain)
+    with pytest.raises(WrongState, match="completed"):
+        await runtime.resume(done.run_id, plain, answer=1)
+
+
+async def test_a_question_that_changed_is_a_divergence(runtime: Runtime) -> None:
+    def flow(reason: str, answer: type) -> object:
+        @workflow(name="flow")
+        async def asking(run: Run) -> str:
+            return str(await run.suspend(reason, answer))
+
+        return asking
+
+    parked = await runtime.run(flow("a?", bool))  # type: ignore[arg-type]
+    with pytest.raises(Divergence, match="reason"):
+        await runtime.resume(parked.run_id, flow("b?", bool))
+    with pytest.raises(Divergence, match="input_schema"):
+        await runtime.resume(parked.run_id, flow("a?", int))
