@@ -94,8 +94,7 @@ class LeaseKeeper:
     def _work(self) -> None:
         while True:
             with self._wake:
-                self._wake.wait(self._lease / 4)
-                if self._stopped:
+                if self._wake.wait_for(lambda: self._stopped, self._lease / 4):
                     return
             try:
                 self.renew()

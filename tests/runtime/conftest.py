@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -13,9 +13,9 @@ MakeRuntime = Callable[..., Runtime]
 
 
 @pytest.fixture
-def make_runtime() -> MakeRuntime:
+def make_runtime() -> Iterator[MakeRuntime]:
     """Makes runtimes; those that are given one store share it, as several drivers."""
-    count = iter(range(256))
+    made: list[Runtime] = []
 
     def make(
         store: Store | None = None,
@@ -25,16 +25,21 @@ def make_runtime() -> MakeRuntime:
         claim_wait: float = 10.0,
     ) -> Runtime:
         clock = clock or SystemClock()
-        return Runtime(
+        runtime = Runtime(
             store=store or MemoryStore(clock=clock),
             registry=Registry(),
             clock=clock,
-            ids=FakeIds(next(count)),
+            ids=FakeIds(len(made)),
             lease=lease,
             claim_wait=claim_wait,
         )
+        made.append(runtime)
+        return runtime
 
-    return make
+    yield make
+    for runtime in made:
+        runtime._host.keeper.stop()
+        runtime._host.threads.close()
 
 
 @pytest.fixture
