@@ -21,7 +21,7 @@ from salvor.testing.crash import crashing
 async def drive(order: dict[str, Any]) -> dict[str, Any]:
     """Start the run if its log is empty, else resume it; errors come back by code."""
     store = crashing(open_store(order["store"], clock=SystemClock()))
-    async with open_runtime(store, plugins=False) as runtime:
+    async with open_runtime(store, plugins=False, **order["options"]) as runtime:
         try:
             return _told(await _drive(runtime, order))
         except SalvorError as error:
@@ -48,4 +48,5 @@ def _told(result: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    sys.stdin.read()  # a gate, where the parent holds one shut
     json.dump(anyio.run(drive, json.loads(sys.argv[1])), sys.stdout, default=str)

@@ -98,6 +98,7 @@ class CrashRun:
         run_id: Which run.
         input: Its input.
         env: Variables for the children, beside this process's own.
+        options: Seconds for ``lease`` and ``claim_wait``, where the defaults are too long.
     """
 
     def __init__(
@@ -108,12 +109,14 @@ class CrashRun:
         input: JsonObject,
         *,
         env: dict[str, str] | None = None,
+        options: dict[str, float] | None = None,
     ) -> None:
         self._store = store
         self._target = target
         self._run_id = run_id
         self._input = input
         self._env = env or {}
+        self._options = options or {}
 
     def drive(self, crash: CrashPoint | None = None, *, answer: Sequence[JsonValue] = ()) -> Ended:
         """Start or resume the run in a child, which may die at a point.
@@ -122,24 +125,41 @@ class CrashRun:
             crash: Where the child dies, if it gets there.
             answer: One value answers the park that the run is at.
         """
+        return ended(self.start(crash, answer=answer))
+
+    def start(
+        self, crash: CrashPoint | None = None, *, answer: Sequence[JsonValue] = (), gate: int = -1
+    ) -> subprocess.Popen[str]:
+        """The same in a child that is not waited for; `ended` waits.
+
+        Args:
+            crash: Where the child dies, if it gets there.
+            answer: One value answers the park that the run is at.
+            gate: A pipe's read end: the child begins when the pipe is closed.
+        """
         order = {
             "store": str(self._store),
             "target": self._target,
             "run_id": self._run_id,
             "input": self._input,
             "answer": list(answer),
+            "options": self._options,
         }
-        env = {**os.environ, **self._env, _VARIABLE: str(crash) if crash else ""}
-        child = subprocess.run(
+        return subprocess.Popen(
             [sys.executable, "-m", "salvor.testing.child", json.dumps(order)],
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
+            env={**os.environ, **self._env, _VARIABLE: str(crash) if crash else ""},
+            stdin=subprocess.DEVNULL if gate < 0 else gate,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
         )
-        if child.returncode == -signal.SIGKILL:
-            return Ended(killed=True, result={})
-        if child.returncode != 0:
-            raise RuntimeError(f"the child failed ({child.returncode}):\n{child.stderr}")
-        return Ended(killed=False, result=json.loads(child.stdout))
+
+
+def ended(child: subprocess.Popen[str]) -> Ended:
+    """Wait for a child and read how it ended."""
+    out, err = child.communicate()
+    if child.returncode == -signal.SIGKILL:
+        return Ended(killed=True, result={})
+    if child.returncode != 0:
+        raise RuntimeError(f"the child failed ({child.returncode}):\n{err}")
+    return Ended(killed=False, result=json.loads(out))
