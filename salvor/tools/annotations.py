@@ -27,6 +27,8 @@ def resolve(annotation: Any, function: Any) -> Any:
     Raises:
         ToolDefinitionError: when a name in it is not defined, or it is no type.
     """
+    if type(annotation) is type:
+        return annotation
     inner = unwrap(function)
     inner = getattr(inner, "__func__", inner)
     carrier: Any = SimpleNamespace(__annotations__={"it": annotation})

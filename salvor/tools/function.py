@@ -17,8 +17,9 @@ from salvor.tools.decorator import check_function, check_key_parameter, tool_met
 from salvor.tools.docstring import read_docstring
 from salvor.tools.idempotency import check_path, declaration_of, key_of
 from salvor.tools.injection import Dependency
+from salvor.tools.model import build_model
+from salvor.tools.parameters import Parameters, located_error, read_signature
 from salvor.tools.schema import ValueType
-from salvor.tools.signature import Parameters, build_model, located_error, read_signature
 from salvor.values import JsonObject, JsonValue, content_hash
 
 NATIVE = "native"
@@ -175,7 +176,7 @@ def function_tool(
 
 
 def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTool:
-    _check_kind(fn)
+    signature = _checked_kind(fn)
     check_meta(meta)
     if isinstance(fn, FunctionType):
         check_function(fn, meta)
@@ -189,7 +190,7 @@ def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTo
             "a tool needs a description, and there is neither a docstring nor description=.",
             hint="Write a docstring that says what the tool does.",
         )
-    parameters = read_signature(fn)
+    parameters = read_signature(fn, signature)
     model = build_model(parameters, text.parameters, original)
     wires = {argument.name: argument.wire for argument in model.parameters}
     _check_keys(meta, parameters, model, wires)
@@ -203,14 +204,14 @@ def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTo
         module=getattr(fn, "__module__", None) or "",
         original_name=original,
         input=model,
-        output=ValueType.of_return(fn, where=final),
+        output=ValueType.of_return(fn, where=final, signature=signature),
         dependencies=parameters.dependencies,
         _contexts=parameters.contexts,
         _wires=wires,
     )
 
 
-def _check_kind(fn: Any) -> None:
+def _checked_kind(fn: Any) -> inspect.Signature:
     if not isinstance(fn, FunctionType | MethodType):
         what = f"the class {fn.__qualname__}" if isinstance(fn, type) else f"a {type(fn).__name__}"
         raise ToolDefinitionError(
@@ -221,7 +222,7 @@ def _check_kind(fn: Any) -> None:
         raise ToolDefinitionError(
             "a generator cannot be a tool: a call has one result.", hint="Return a list."
         )
-    signature_of(fn)
+    return signature_of(fn)
 
 
 def _check_keys(

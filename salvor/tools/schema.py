@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from inspect import Signature
 from typing import Any, Final, get_args, get_origin
 
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
@@ -187,11 +188,13 @@ class ValueType:
             self._adapter = adapter_of(annotation)
 
     @classmethod
-    def of_return(cls, function: Any, *, where: str | None = None) -> ValueType:
+    def of_return(
+        cls, function: Any, *, where: str | None = None, signature: Signature | None = None
+    ) -> ValueType:
         """The type a function declares to return; plain JSON when it declares none."""
-        annotation = signature_of(function).return_annotation
+        annotation = (signature or signature_of(function)).return_annotation
         named = where or str(getattr(function, "__name__", "the function"))
-        if annotation is signature_of(function).empty:
+        if annotation is Signature.empty:
             return cls(Any, where=named)
         try:
             return cls(_awaited(resolve(annotation, function)), where=named)
