@@ -185,11 +185,7 @@ def test_a_pure_room_does_no_io_and_asks_no_clock(name: str) -> None:
 
 
 def test_the_init_of_every_room_is_empty() -> None:
-    full = [
-        dotted(path)
-        for path in PACKAGE.glob("*/**/__init__.py")
-        if path.read_text().strip()
-    ]
+    full = [dotted(path) for path in PACKAGE.glob("*/**/__init__.py") if path.read_text().strip()]
 
     assert full == []
 

@@ -14,6 +14,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from pydantic import BaseModel
@@ -101,13 +102,12 @@ def read(path: Path) -> list[Claim]:
     ]
 
 
-async def settle(path: Path) -> RunResult[Summary]:
-    """Start the run of this file, or go on with it."""
-    run_id = str(uuid5(NAMESPACE_URL, path.resolve().as_uri()))
+async def settle(claims: list[Claim], run_id: str) -> RunResult[Summary]:
+    """Start the run, or go on with it."""
+    given: dict[str, Any] = {"claims": [claim.model_dump() for claim in claims]}
     async with open_runtime(store="./claims.db") as runtime:
         try:
-            claims = [claim.model_dump() for claim in read(path)]
-            return await runtime.start(settle_claims, {"claims": claims}, run_id=run_id)
+            return await runtime.start(settle_claims, given, run_id=run_id)
         except SalvorError as error:
             if error.code != "run_exists":
                 raise
@@ -115,7 +115,9 @@ async def settle(path: Path) -> RunResult[Summary]:
 
 
 def main() -> int:
-    result = asyncio.run(settle(Path(sys.argv[1])))
+    path = Path(sys.argv[1])
+    run_id = str(uuid5(NAMESPACE_URL, path.resolve().as_uri()))
+    result = asyncio.run(settle(read(path), run_id))
     match result:
         case Completed(output=summary):
             print(f"{summary.claims} claims are paid: {json.dumps(summary.paid_cents)}")

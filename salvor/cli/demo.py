@@ -24,10 +24,20 @@ from salvor.demo.job import Job, Report, settle
     type=click.Path(path_type=Path),
     help="A CSV file with claim_id, amount_cents and currency; by default one that ships.",
 )
-@click.option("--rows", type=click.IntRange(min=1), default=200, show_default=True,
-              help="Pay this many claims at most.")
-@click.option("--kills", type=click.IntRange(min=0), default=5, show_default=True,
-              help="Kill the paying process this often.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=1),
+    default=200,
+    show_default=True,
+    help="Pay this many claims at most.",
+)
+@click.option(
+    "--kills",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="Kill the paying process this often.",
+)
 @click.option("--keep", is_flag=True, help="Keep store and ledger, and say how to look at them.")
 def demo(file: Path | None, rows: int, kills: int, keep: bool) -> int:
     """Pay claims in a process that is killed with SIGKILL, and pay every claim once.
@@ -41,9 +51,7 @@ def demo(file: Path | None, rows: int, kills: int, keep: bool) -> int:
         output.complain(line)
     _check(found, kills)
     directory = Path(tempfile.mkdtemp(prefix="salvor-demo-"))
-    job = Job(
-        run_id=SystemIds().run_id(), claims=found.claims, kills=kills, directory=directory
-    )
+    job = Job(run_id=SystemIds().run_id(), claims=found.claims, kills=kills, directory=directory)
     kept = keep
     try:
         report = _settle(job)

@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 DEFAULT_STORE = "./salvor.db"
 
 
-class Json(click.ParamType):
+class Json(click.ParamType[JsonValue]):
     """JSON as text, or ``@FILE``. Its size is bounded by whoever uses it."""
 
     name = "JSON|@FILE"
@@ -56,7 +56,7 @@ class JsonObjectType(Json):
         return parse_object(text, what=what)
 
 
-class RunId(click.ParamType):
+class RunId(click.ParamType[str]):
     """A run id, in any spelling of a UUID."""
 
     name = "RUN"

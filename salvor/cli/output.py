@@ -43,9 +43,9 @@ def show(renderable: Any) -> None:
 
     # Into a buffer: rich ends the process when its file is a pipe that nobody reads.
     page = io.StringIO()
-    Console(
-        file=page, width=_UNCUT, force_terminal=is_terminal(), highlight=False
-    ).print(renderable)
+    Console(file=page, width=_UNCUT, force_terminal=is_terminal(), highlight=False).print(
+        renderable
+    )
     say("\n".join(line.rstrip() for line in page.getvalue().splitlines()))
 
 

@@ -31,7 +31,8 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs")
+        char
+        if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs")
         else char.encode("unicode_escape", "surrogatepass").decode("ascii")
         for char in text
     )

@@ -80,8 +80,10 @@ def _completion(event: ToolCallCompleted) -> str:
     if event.settled_by is not None:
         marks.append(f"settled by {event.settled_by}")
     if event.deduplicated_from is not None:
-        marks.append(f"deduplicated from event {event.deduplicated_from.seq} of run "
-                     f"{event.deduplicated_from.run_id}")
+        marks.append(
+            f"deduplicated from event {event.deduplicated_from.seq} of run "
+            f"{event.deduplicated_from.run_id}"
+        )
     if event.attempts:
         count = len(event.attempts)
         marks.append(f"{count} failed attempt{'' if count == 1 else 's'}")

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from salvor.cli.render import printable, when_micros
 from salvor.plugins.loader import PluginReport
-from salvor.runtime.runtime import RunSummary
+from salvor.runtime.operator import RunSummary
 from salvor.tools.function import FunctionTool
 
 COLOURS = {

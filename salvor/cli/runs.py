@@ -12,7 +12,8 @@ from salvor.cli.options import store_option
 from salvor.cli.render_tables import runs_table
 from salvor.cli.session import existing, with_runtime
 from salvor.events.fold import Status
-from salvor.runtime.runtime import RunSummary, Runtime
+from salvor.runtime.operator import RunSummary
+from salvor.runtime.runtime import Runtime
 
 PAGE = 200
 
@@ -25,8 +26,13 @@ PAGE = 200
     type=click.Choice(get_args(Status)),
     help="Only runs of this status; may be given several times.",
 )
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True,
-              help="At most this many, the newest.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="At most this many, the newest.",
+)
 @store_option
 @click.pass_obj
 def list_runs(obj: dict[str, str], statuses: tuple[str, ...], limit: int) -> int:

@@ -69,6 +69,7 @@ def call(obj: dict[str, str], tool: str, given: JsonObject, run_id: str | None) 
     """Call a tool once, as a run of its own in the store."""
     registry, _ = installed_tools()
     found, target = tool_at(registry, tool)
+    found.prepare(given)  # refused before an id is printed
     chosen = run_id or SystemIds().run_id()
 
     async def work(runtime: Runtime) -> int:

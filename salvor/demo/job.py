@@ -108,7 +108,8 @@ class Watch(Protocol):
 
 def next_kill(dice: random.Random, *, events: int, total: int, left: int) -> int:
     """The event count to kill at: early enough that the ``left`` kills all find work."""
-    return events + 1 + int(dice.random() * (total - events) / (left + 1))
+    share = (total - events) / (left + 1)
+    return events + 1 + int(dice.uniform(0.25, 1) * share)
 
 
 async def settle(job: Job, watch: Watch, *, dice: random.Random) -> Report:
@@ -172,8 +173,9 @@ async def _child(
         with anyio.CancelScope(shield=True):
             code = await process.wait()
     if not killed and code != 0:
-        said = (job.directory / "child.log").read_text(errors="replace").strip()
-        raise DemoError(f"the process that pays ended with exit code {code}: {said}")
+        said = (job.directory / "child.log").read_text(errors="replace").splitlines()
+        last = said[-1].removeprefix("salvor: ") if said else "it said nothing."
+        raise DemoError(f"the process that pays ended with exit code {code}: {last}")
     return process.pid if killed else None
 
 

@@ -88,8 +88,7 @@ def audit(claims: Sequence[Claim], ledger: Ledger) -> Audit:
     wrong = [
         entry
         for entry in ledger.payments
-        if due.get(str(entry.get("claim_id")))
-        != (entry.get("amount_cents"), entry.get("currency"))
+        if due.get(str(entry.get("claim_id"))) != (entry.get("amount_cents"), entry.get("currency"))
     ]
     return Audit(
         claims=len(claims),

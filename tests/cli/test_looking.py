@@ -31,9 +31,7 @@ def test_history_marks_what_an_operator_settled(salvor: Salvor, flows: str) -> N
     salvor("resolve", lost.run_id, "--failed", "--unknown", "--message", "no trace of it")
     line = salvor("history", lost.run_id).out.splitlines()[-1]
 
-    assert line.endswith(
-        "(call 1, error, happened: unknown, settled by operator) no trace of it"
-    )
+    assert line.endswith("(call 1, error, happened: unknown, settled by operator) no trace of it")
 
 
 def test_history_as_json_is_what_is_stored(salvor: Salvor, flows: str) -> None:

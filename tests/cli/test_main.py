@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from salvor.cli.main import VERBS, cli
+from salvor.cli.main import VERBS, cli, main
 from salvor.version import __version__
 from tests.cli.command import Salvor
 
@@ -23,11 +23,15 @@ def test_the_version_is_printed(salvor: Salvor) -> None:
     assert salvor("--version").out == f"salvor {__version__}\n"
 
 
-def test_without_a_verb_the_help_is_a_usage_error(salvor: Salvor) -> None:
-    ended = salvor()
+def test_without_a_verb_the_help_is_a_usage_error(
+    salvor: Salvor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main([])
+    printed = capsys.readouterr()
 
-    assert (ended.code, ended.out) == (2, "")
-    assert "Commands:" in ended.err
+    assert (code, printed.out) == (2, "")
+    assert "Commands:" in printed.err
+    assert salvor().complaint.startswith("Missing command.")
 
 
 def test_an_unknown_verb_is_a_usage_error(salvor: Salvor) -> None:
@@ -66,9 +70,7 @@ def options(command: click.Command, path: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("verb", "option"), options(cli, "salvor"))
 def test_every_verb_and_flag_is_in_the_reference(verb: str, option: str) -> None:
     page = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text()
-    sections = {
-        section.split("\n", 1)[0]: section for section in page.split("\n## ") if section
-    }
+    sections = {section.split("\n", 1)[0]: section for section in page.split("\n## ") if section}
     groups = ("salvor", "salvor tools", "salvor plugins")
     if verb not in groups:
         [section] = [text for title, text in sections.items() if f"{title} ".startswith(f"{verb} ")]

@@ -54,18 +54,16 @@ def test_a_call_left_open_is_resolved_and_resumed_like_any_run(salvor: Salvor, f
     assert (done.code, done.out) == (0, '"r-1"\n')
 
 
-def test_one_key_is_executed_once_across_calls(
-    salvor: Salvor, flows: str, tmp_path: Path
-) -> None:
+def test_one_key_is_executed_once_across_calls(salvor: Salvor, flows: str, tmp_path: Path) -> None:
     given = json.dumps({"order": "A-1", "file": str(tmp_path / "ledger")})
     first = salvor("tools", "call", f"{flows}:charge", "--input", given)
     second = salvor("tools", "call", f"{flows}:charge", "--input", given)
 
     assert first.body == second.body
     assert (tmp_path / "ledger").read_text() == "A-1\n"
-    assert f"deduplicated from event 1 of run {first.run_id}" in salvor(
-        "history", second.run_id
-    ).out
+    assert (
+        f"deduplicated from event 1 of run {first.run_id}" in salvor("history", second.run_id).out
+    )
 
 
 @pytest.mark.parametrize(

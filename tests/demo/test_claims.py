@@ -43,9 +43,7 @@ def test_columns_may_stand_in_any_order_beside_others(tmp_path: Path) -> None:
         ('"A-1" x,5,EUR', "it is not CSV"),
     ],
 )
-def test_a_bad_row_is_left_out_and_the_rest_goes_on(
-    tmp_path: Path, row: str, reason: str
-) -> None:
+def test_a_bad_row_is_left_out_and_the_rest_goes_on(tmp_path: Path, row: str, reason: str) -> None:
     path = file_of(tmp_path, f"claim_id,amount_cents,currency\nA-0,1,EUR\n{row}\nA-2,3,EUR\n")
 
     found = read_claims(path, limit=10)

@@ -155,5 +155,5 @@ async def test_a_child_that_fails_by_itself_is_no_kill(tmp_path: Path) -> None:
     work = job(tmp_path)
     work.ledger.mkdir()
 
-    with pytest.raises(DemoError, match="exit code 1: .*needs reconciliation"):
+    with pytest.raises(DemoError, match=r"exit code 1: run .* needs reconciliation"):
         await settle(work, Notes(), dice=random.Random(5))
