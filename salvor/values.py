@@ -22,16 +22,16 @@ MAX_ARGUMENT_BYTES = 1024 * 1024
 MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 
 
-def _encoder() -> Callable[[JsonValue], str]:
+def _encoder(*, sort_keys: bool) -> Callable[[JsonValue], str]:
     # JSONEncoder.encode builds its C encoder anew for every call, which takes longer than
     # encoding a small object does.
     make: Any = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return json.JSONEncoder(
-            ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+            ensure_ascii=False, allow_nan=False, sort_keys=sort_keys, separators=(",", ":")
         ).encode
     encode = make(
-        None, _no_default, json.encoder.encode_basestring, None, ":", ",", True, False, False
+        None, _no_default, json.encoder.encode_basestring, None, ":", ",", sort_keys, False, False
     )
     return lambda value: "".join(encode(value, 0))
 
@@ -40,7 +40,8 @@ def _no_default(value: object) -> NoReturn:
     raise TypeError(f"a {type(value).__qualname__} is not JSON")
 
 
-_encode = _encoder()
+_encode = _encoder(sort_keys=True)
+_encode_as_is = _encoder(sort_keys=False)
 
 
 def canonical_json(value: JsonValue) -> str:
@@ -49,6 +50,11 @@ def canonical_json(value: JsonValue) -> str:
     The value has to be JSON already (see `as_json`).
     """
     return _encode(value)
+
+
+def compact_json(value: JsonValue) -> str:
+    """Compact JSON text with the keys in the order they have; otherwise as canonical."""
+    return _encode_as_is(value)
 
 
 def content_hash(value: JsonValue) -> str:
@@ -242,13 +248,9 @@ def format_instant(moment: datetime) -> str:
     """An aware instant as RFC 3339 text in UTC: ``2026-01-31T12:00:00.25Z``."""
     if moment.tzinfo is None:
         raise JsonRefused("an instant needs a time zone, got a naive datetime.")
-    utc = moment.astimezone(UTC)
-    text = utc.strftime("%Y-%m-%dT%H:%M:%S") if utc.year >= 1000 else utc.isoformat()[:19]
-    return (
-        f"{text}.{utc.microsecond:06d}".rstrip("0").rstrip(".") + "Z"
-        if utc.microsecond
-        else text + "Z"
-    )
+    text = moment.astimezone(UTC).isoformat()
+    # isoformat() ends in +00:00, and shows either six digits of a second or none.
+    return (text[:-6].rstrip("0") if "." in text else text[:-6]) + "Z"
 
 
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)")

@@ -28,21 +28,16 @@ from salvor.events.vocabulary import (
     ToolCallRequested,
     WorkflowRef,
 )
-from salvor.values import JsonObject, JsonValue
+from salvor.values import JsonObject, JsonValue, compact_json
 
 SCHEMA_VERSION = 1
 
 T = TypeVar("T")
 
-_text = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
-).encode
-
-
 def encode(envelope: Envelope) -> str:
     """The stored text of an envelope: compact JSON, non-ASCII unescaped."""
     event = envelope.event
-    return _text(
+    return compact_json(
         {
             "run_id": envelope.run_id,
             "seq": envelope.seq,
