@@ -21,11 +21,14 @@ FINDINGS: dict[Finding, str] = {
 
 def opening(job: Job) -> str:
     """What is about to happen."""
-    count = len(job.claims)
     return (
-        f"Paying {count} {'claim' if count == 1 else 'claims'} in run {job.run_id}, "
-        f"and killing the process that pays {job.kills} times."
+        f"Paying {_counted(len(job.claims), 'claim')} in run {job.run_id}, "
+        f"and killing the process that pays {_counted(job.kills, 'time')}."
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def faults(found: Iterable[Fault]) -> Iterable[str]:
@@ -65,7 +68,8 @@ def verdict(report: Report) -> str:
     if report.torn is not None:
         return f"A payment is in doubt, the ledger has the unfinished line {report.torn!r}."
     if report.audit.wrong:
-        return f"{report.audit.wrong} payments are of a wrong amount or for no claim of the file."
+        wrong = _counted(report.audit.wrong, "payment")
+        return f"The ledger has {wrong} of a wrong amount or for no claim of the file."
     if not report.audit.good:
         return "Some claim was paid twice or not at all: salvor did not keep its word."
     return "Every claim was paid once."

@@ -50,7 +50,7 @@ def short(text: str) -> str:
 
 def _detail(event: Event) -> str:
     if isinstance(event, RunStarted):
-        workflow = f"{event.workflow.name} ({event.workflow.target}) " if event.workflow else ""
+        workflow = f"{event.workflow.name} " if event.workflow else ""
         return f"{workflow}{canonical_json(event.input)}"
     if isinstance(event, ToolCallRequested):
         return f"{event.tool} [{event.effect}] {canonical_json(event.input)}"

@@ -89,7 +89,7 @@ def test_the_verdict_says_what_went_wrong() -> None:
 
     assert render_demo.verdict(report(good)) == "Every claim was paid once."
     assert "paid twice or not at all" in render_demo.verdict(report(twice))
-    assert "1 payments are of a wrong amount" in render_demo.verdict(report(wrong))
+    assert "1 payment of a wrong amount" in render_demo.verdict(report(wrong))
     assert "unfinished line '{'" in render_demo.verdict(report(good, torn="{"))
 
 
