@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Final, Optional, get_args, get_origin
 
 from pydantic import (
@@ -106,12 +107,11 @@ def _model(parameters: tuple[Parameter, ...], fields: list[str], owner: str) -> 
 def _blame(parameters: tuple[Parameter, ...]) -> None:
     """Find the parameter whose type cannot be described, and refuse it by name."""
     for parameter in parameters:
-        naming(
-            parameter.name,
-            lambda annotation=parameter.annotation: json_schema(
-                adapter_of(annotation), "validation"
-            ),
-        )
+        naming(parameter.name, partial(_describe, parameter.annotation))
+
+
+def _describe(annotation: Any) -> JsonObject:
+    return json_schema(adapter_of(annotation), "validation")
 
 
 def _typed(parameter: Parameter, field: str) -> Any:
