@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import anyio
@@ -47,7 +49,6 @@ class OpenCall:
     claim: ClaimId | None
     before: Extent = "no"
     failed: tuple[Attempt, ...] = ()
-    executions: int = 0
 
 
 class Attempts:
@@ -65,39 +66,37 @@ class Attempts:
             Halt: the write's outcome is unknown, the run was taken over, or the process was
                 asked to stop while an attempt was due.
         """
-        while True:
-            started = format_instant(self._host.clock.now())
-            call = replace(call, executions=call.executions + 1)
-            ended = await self._execute(call)
+        for executions in itertools.count(1):
+            started = self._host.clock.now()
+            ended = await self._execute(call, executions)
             if isinstance(ended, Value):
                 return await self._complete(call, _output(call, ended))
-            failed = Attempt(started=started, cause=ended.message, extent=ended.extent)
-            before = call.before
-            call = replace(call, failed=(*call.failed, failed))
+            call = replace(call, failed=(*call.failed, _attempt(started, ended)))
             decision = decide(
                 call.intent.effect,
                 ended,
-                before=before,
-                executions=call.executions,
+                before=call.before,
+                executions=executions,
                 retry=call.tool.meta.retry or Retry(),
                 jitter=self._host.ids.random() / 2**64,
             )
             if isinstance(decision, Open):
                 raise Halt(Rest(open_write(self._run_id, call.intent, ended.message)))
             if not isinstance(decision, Again):
-                return await self._complete(
-                    call, _failure(call, ended, decision.extent), decision.extent
-                )
-            call = await self._next_attempt(call, ended, decision.delay)
+                failure = _failure(call, ended, decision.extent, executions)
+                return await self._complete(call, failure, decision.extent)
+            await anyio.sleep(decision.delay)
+            call = await self._next_attempt(call, ended, executions)
+        raise AssertionError("attempts end by returning")
 
-    async def _execute(self, call: OpenCall) -> Value | Fault:
+    async def _execute(self, call: OpenCall, executions: int) -> Value | Fault:
         if not self._stands():
             await self._renew()
         try:
             return await execute(
                 call.tool,
                 call.values,
-                self._context(call),
+                self._context(call, executions),
                 threads=self._host.threads,
                 stands=self._stands,
             )
@@ -115,28 +114,25 @@ class Attempts:
         except StoreError:
             return
 
-    def _context(self, call: OpenCall) -> Context:
+    def _context(self, call: OpenCall, executions: int) -> Context:
         return Context(
             run_id=self._run_id,
             position=call.intent.seq,
-            attempt=call.executions,
+            attempt=executions,
             epoch=self._recorder.fence.epoch,
             idempotency_key=call.intent.idempotency_key,
             logger=_log,
         )
 
-    async def _next_attempt(self, call: OpenCall, fault: Fault, delay: float) -> OpenCall:
-        """Wait for the back-off; a write then goes on under a fresh intent (B3)."""
-        await anyio.sleep(delay)
+    async def _next_attempt(self, call: OpenCall, fault: Fault, executions: int) -> OpenCall:
+        """After the back-off; a write goes on under a fresh intent (B3)."""
         interrupted = self._host.interrupted.is_set()
         if call.intent.effect != "write":
             self._host.check_interrupt(self._run_id)
             return replace(call, before=worst(call.before, fault.extent))
         consumed = ToolCallCompleted(
             seq=call.intent.seq,
-            output=failure_output(
-                kind="not_executed", message=fault.message, attempts=call.executions
-            ),
+            output=failure_output(kind="not_executed", message=fault.message, attempts=executions),
             outcome="not_executed",
             extent="no",
             attempts=call.failed,
@@ -196,15 +192,17 @@ class Attempts:
 
 
 def _output(call: OpenCall, value: Value) -> ToolCallCompleted:
-    return ToolCallCompleted(
-        seq=call.intent.seq, output=value.output, attempts=call.failed or None
-    )
+    return ToolCallCompleted(seq=call.intent.seq, output=value.output, attempts=call.failed or None)
 
 
-def _failure(call: OpenCall, fault: Fault, extent: Extent) -> ToolCallCompleted:
+def _attempt(started: datetime, fault: Fault) -> Attempt:
+    return Attempt(started=format_instant(started), cause=fault.message, extent=fault.extent)
+
+
+def _failure(call: OpenCall, fault: Fault, extent: Extent, executions: int) -> ToolCallCompleted:
     return ToolCallCompleted(
         seq=call.intent.seq,
-        output=failure_output(kind=fault.kind, message=fault.message, attempts=call.executions),
+        output=failure_output(kind=fault.kind, message=fault.message, attempts=executions),
         outcome="error",
         extent=extent,
         attempts=call.failed,

@@ -140,6 +140,4 @@ def ended(run_id: str, state: RunState, definition: Definition) -> RunResult[Any
     """What a run that has ended gives back; nothing is executed."""
     if state.status == "failed":
         return Failed(run_id=run_id, error=state.error or "", final=True)
-    return Completed(
-        run_id=run_id, output=definition.decode(state.output), recorded=state.output
-    )
+    return Completed(run_id=run_id, output=definition.decode(state.output), recorded=state.output)

@@ -60,9 +60,7 @@ class LeaseKeeper:
         """Whether the lease is not lost and has at least the margin left (DURABILITY B1)."""
         held = self._held.get(fence)
         return (
-            held is not None
-            and not held.lost
-            and self._clock.boot() < held.expires - self._margin
+            held is not None and not held.lost and self._clock.boot() < held.expires - self._margin
         )
 
     def renew(self) -> None:

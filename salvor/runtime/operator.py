@@ -96,9 +96,7 @@ class Operator:
             raise AnswerRefused(run_id=run_id, problems=problems)
         await self._settle(look, Resumed(input=answer, answers=park.seq), answers=park.seq)
 
-    async def resolve(
-        self, look: Look, resolution: Resolution, tool: FunctionTool | None
-    ) -> None:
+    async def resolve(self, look: Look, resolution: Resolution, tool: FunctionTool | None) -> None:
         """Record what the run's open write did; ``tool`` checks an output."""
         run_id, intent = look.head.run_id, look.state.pending
         if look.state.status != "needs-reconciliation" or intent is None:
@@ -124,7 +122,12 @@ class Operator:
     ) -> None:
         run_id = look.head.run_id
         rows = sealed_rows(
-            (event,), run_id=run_id, head=look.head, last=look.last, clock=self._host.clock
+            (event,),
+            run_id=run_id,
+            length=look.head.length,
+            prev=look.head.head_hash,
+            last=look.last,
+            clock=self._host.clock,
         )
         await self._host.store.settle(
             Settlement(

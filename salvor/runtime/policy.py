@@ -80,9 +80,9 @@ def decide(
     extent = worst(before, fault.extent)
     if effect == "write" and extent == "unknown" and not fault.answer:
         return Open()
-    if fault.extent != "yes" and not fault.final and not fault.answer:
-        if executions < retry.attempts:
-            return Again(_delay(fault, executions, retry, jitter))
+    ends = fault.extent == "yes" or fault.final or fault.answer
+    if not ends and executions < retry.attempts:
+        return Again(_delay(fault, executions, retry, jitter))
     return Fail("no" if effect == "read" else extent)
 
 

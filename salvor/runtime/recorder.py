@@ -22,20 +22,24 @@ _RETRY_MAX = 5.0
 
 
 def sealed_rows(
-    events: tuple[Event, ...], *, run_id: str, head: Head, last: Event | None, clock: Clock
+    events: tuple[Event, ...],
+    *,
+    run_id: str,
+    length: int,
+    prev: str,
+    last: Event | None,
+    clock: Clock,
 ) -> tuple[Row, ...]:
-    """The rows that add ``events`` to the log that ends at ``head`` with ``last``.
+    """The rows that add ``events`` to a log of that length, last hash and last event.
 
     Raises:
         AppendRefused: one of the events may not stand there.
     """
     rows: list[Row] = []
-    prev = head.head_hash
     now = clock.now()
-    for seq, event in enumerate(events, head.length):
-        envelope = Envelope(
-            run_id=run_id, seq=seq, recorded_at=format_instant(now), event=event
-        )
+    recorded_at = format_instant(now)
+    for seq, event in enumerate(events, length):
+        envelope = Envelope(run_id=run_id, seq=seq, recorded_at=recorded_at, event=event)
         check_append(run_id=run_id, next_seq=seq, last=last, envelope=envelope)
         text = encode(envelope)
         prev = row_hash(prev, run_id, seq, text)
@@ -68,14 +72,15 @@ class Recorder:
         self.fence = fence
         self._store = store
         self._clock = clock
-        self._head = head
+        self._length = head.length
+        self._hash = head.head_hash
         self._last = last
         self._counter: Iterator[int] = itertools.count()
 
     @property
     def next_seq(self) -> int:
         """The position of the next event."""
-        return self._head.length
+        return self._length
 
     async def append(self, *events: Event, claims: tuple[ClaimChange, ...] = ()) -> Claim | None:
         """Record events; durable when this returns ``None``.
@@ -123,12 +128,13 @@ class Recorder:
     def _prepare(self, events: tuple[Event, ...], claims: tuple[ClaimChange, ...]) -> Append:
         return Append(
             fence=self.fence,
-            length=self._head.length,
-            prev_hash=self._head.head_hash,
+            length=self._length,
+            prev_hash=self._hash,
             rows=sealed_rows(
                 events,
                 run_id=self.fence.run_id,
-                head=self._head,
+                length=self._length,
+                prev=self._hash,
                 last=self._last,
                 clock=self._clock,
             ),
@@ -137,13 +143,8 @@ class Recorder:
         )
 
     def _advance(self, append: Append, last: Event) -> None:
-        self._head = Head(
-            run_id=self._head.run_id,
-            epoch=self._head.epoch,
-            length=self._head.length + len(append.rows),
-            head_hash=append.rows[-1].row_hash,
-            lease=self._head.lease,
-        )
+        self._length += len(append.rows)
+        self._hash = append.rows[-1].row_hash
         self._last = last
 
     async def _stored(self, append: Append) -> bool:

@@ -52,9 +52,7 @@ def resolved(
     """
     if isinstance(resolution, ResolvedOutput):
         return (
-            ToolCallCompleted(
-                seq=intent.seq, output=resolution.output, settled_by="operator"
-            ),
+            ToolCallCompleted(seq=intent.seq, output=resolution.output, settled_by="operator"),
             None,
         )
     if isinstance(resolution, ResolvedFailure):

@@ -144,9 +144,7 @@ class Run:
                 self._host.check_interrupt(self._id)
                 await self._recorder.append(Suspended(reason=reason, input_schema=wanted.schema))
             raise Halt(
-                Rest(
-                    Parked(run_id=self._id, reason=reason, schema=wanted.schema, park_seq=seq)
-                )
+                Rest(Parked(run_id=self._id, reason=reason, schema=wanted.schema, park_seq=seq))
             )
 
     async def quiet(self) -> None:
