@@ -105,7 +105,7 @@ def make_meta(
     effect: Effect,
     name: str | None = None,
     description: str | None = None,
-    idempotency_key: KeyDeclaration | Sequence[str] | None = None,
+    idempotency_key: KeyDeclaration | None = None,
     claim_scope: str | None = None,
     retry: Retry | None = None,
     refusals: Sequence[type[Exception]] = (),
@@ -117,9 +117,7 @@ def make_meta(
         effect=effect,
         name=name,
         description=description,
-        idempotency_key=tuple(idempotency_key)
-        if isinstance(idempotency_key, list)
-        else idempotency_key,  # type: ignore[arg-type]
+        idempotency_key=idempotency_key,
         claim_scope=claim_scope,
         retry=retry,
         refusals=refusals if type(refusals) is tuple else _several(refusals),

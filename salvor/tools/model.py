@@ -16,7 +16,6 @@ from pydantic import (
     ValidationError,
     create_model,
 )
-from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.fields import FieldInfo
 
 from salvor.errors import JsonRefused, ToolDefinitionError
@@ -26,7 +25,7 @@ from salvor.tools.check import SchemaCheck
 from salvor.tools.parameters import EMPTY, Parameter, Parameters, naming
 from salvor.tools.plain import to_json
 from salvor.tools.problems import faults_of
-from salvor.tools.schema import BYTES, LEFT_OUT, adapter_of, json_schema, refused_type
+from salvor.tools.schema import BYTES, LEFT_OUT, UNDESCRIBED, adapter_of, json_schema, refused_type
 from salvor.values import JsonObject, canonical_json
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=(), **BYTES)
@@ -98,7 +97,7 @@ def _model(parameters: tuple[Parameter, ...], fields: list[str], owner: str) -> 
             )
             if not model.__pydantic_complete__:
                 model.model_rebuild(raise_errors=True)
-    except (PydanticUserError, PydanticUndefinedAnnotation, TypeError, NameError) as error:
+    except UNDESCRIBED as error:
         _blame(parameters)
         raise refused_type(owner, error) from None
     return model

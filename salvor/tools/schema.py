@@ -7,7 +7,7 @@ from inspect import Signature
 from typing import Any, Final, get_args, get_origin
 
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
-from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, NoDefault
 from pydantic_core import PydanticSerializationError, core_schema
 
@@ -144,14 +144,25 @@ def adapter_of(annotation: Any) -> TypeAdapter[Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            try:
-                return TypeAdapter(annotation, config=BYTES)
-            except PydanticUserError as error:
-                if error.code != "type-adapter-config-unused":
-                    raise
-                return TypeAdapter(annotation)
-    except (PydanticUserError, PydanticSchemaGenerationError, TypeError, NameError) as error:
+            adapter = _adapter(annotation)
+            if not adapter.pydantic_complete:
+                adapter.rebuild(raise_errors=True)
+            return adapter
+    except UNDESCRIBED as error:
         raise refused_type(annotation, error) from None
+
+
+UNDESCRIBED: Final = (PydanticUserError, PydanticUndefinedAnnotation, TypeError, NameError)
+"""What pydantic raises for a type that it cannot handle."""
+
+
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(annotation, config=BYTES)
+    except PydanticUserError as error:
+        if error.code != "type-adapter-config-unused":
+            raise
+        return TypeAdapter(annotation)
 
 
 def refused_type(annotation: Any, error: Exception) -> ToolDefinitionError:

@@ -45,7 +45,7 @@ def test_every_option_is_stamped() -> None:
         effect="idempotent",
         name="close-it",
         description="Closes.",
-        idempotency_key=["claim", "day"],  # type: ignore[arg-type]
+        idempotency_key=("claim", "day"),
         claim_scope="claims",
         retry=Retry(attempts=5, backoff=0),
         refusals=[ValueError],
@@ -126,6 +126,7 @@ def test_an_option_that_does_nothing_is_refused(option: str) -> None:
         ({"idempotency_key": "claim_id..x"}, "dotted path"),
         ({"idempotency_key": 3}, "dotted path"),
         ({"idempotency_key": ()}, "dotted path"),
+        ({"idempotency_key": ["claim_id"]}, "dotted path"),
         ({"idempotency_key": ("claim_id", "claim_id")}, "twice"),
         ({"idempotency_key": "claim"}, "names no required parameter 'claim'"),
         ({"idempotency_key": "amount"}, "names no required parameter 'amount'"),
@@ -197,7 +198,7 @@ def test_a_tool_without_any_description_is_refused() -> None:
     def silent(a: int) -> None: ...
 
     def blank(a: int) -> None:
-        """   """  # noqa: D419
+        """ """
 
     assert "description" in declare(silent).reason
     assert "description" in declare(blank).reason
