@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import random
 import shutil
+import signal
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -13,8 +17,9 @@ import click
 from salvor.cli import output, render_demo
 from salvor.cli.watch import TerminalWatch
 from salvor.clock import SystemIds
-from salvor.demo.claims import ClaimFile, read_claims, sample
+from salvor.demo.claims import read_claims, sample
 from salvor.demo.job import Job, Report, settle
+from salvor.values import MAX_ARGUMENT_BYTES, canonical_json
 
 
 @click.command()
@@ -49,35 +54,56 @@ def demo(file: Path | None, rows: int, kills: int, keep: bool) -> int:
     found = read_claims(file or sample(), limit=rows)
     for line in render_demo.faults(found.faults):
         output.complain(line)
-    _check(found, kills)
     directory = Path(tempfile.mkdtemp(prefix="salvor-demo-"))
     job = Job(run_id=SystemIds().run_id(), claims=found.claims, kills=kills, directory=directory)
-    kept = keep
+    kept = torn = False
     try:
+        _check(job)
+        kept = keep
         report = _settle(job)
-        kept = keep or report.torn is not None
+        torn = report.torn is not None
+        kept = keep or torn
         output.say()
         output.show(render_demo.report_table(report))
         output.say(render_demo.verdict(report))
-        return 0 if report.audit.good and report.torn is None else 1
+        return 0 if report.audit.good and not torn else 1
     finally:
         if kept:
-            output.say(render_demo.kept(job))
+            output.say(render_demo.kept(job, torn))
         else:
             shutil.rmtree(directory, ignore_errors=True)
 
 
 def _settle(job: Job) -> Report:
     output.say(render_demo.opening(job))
-    with TerminalWatch(job) as watch:
+    with _ended_like_ctrl_c(), TerminalWatch(job) as watch:
         return anyio.run(lambda: settle(job, watch, dice=random.Random()))
 
 
-def _check(found: ClaimFile, kills: int) -> None:
-    if not found.claims:
+@contextmanager
+def _ended_like_ctrl_c() -> Iterator[None]:
+    """SIGTERM unwinds like Ctrl-C, so that no child and no directory are left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _check(job: Job) -> None:
+    count = len(job.claims)
+    if not count:
         raise click.UsageError("there is no claim to pay in that file.")
-    if kills > len(found.claims):
+    if job.kills > count:
         raise click.UsageError(
-            f"{kills} kills do not all find work in {len(found.claims)} claims: "
+            f"{job.kills} kills do not all find work in {count} claims: "
             "use more --rows or fewer --kills."
+        )
+    if len(canonical_json(job.input()).encode()) > MAX_ARGUMENT_BYTES:
+        raise click.UsageError(
+            f"{count:,} claims are more than the input of one run may hold "
+            f"({MAX_ARGUMENT_BYTES:,} bytes): use fewer --rows."
         )

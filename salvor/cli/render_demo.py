@@ -75,15 +75,19 @@ def verdict(report: Report) -> str:
     return "Every claim was paid once."
 
 
-def kept(job: Job) -> str:
-    """The commands that look at what was kept."""
+def kept(job: Job, torn: bool) -> str:
+    """The commands that look at what was kept, and the one that goes on after a torn line."""
     store = str(job.store)
-    return "\n".join(
-        [
-            "",
-            "Store and ledger are kept. Look at them with:",
-            f"  {command('list', store=store)}",
-            f"  {command('history', job.run_id, store=store)}",
-            f"  {shlex.join(['tail', str(job.ledger)])}",
+    lines = [
+        "",
+        "Store and ledger are kept. Look at them with:",
+        f"  {command('list', store=store)}",
+        f"  {command('history', job.run_id, store=store)}",
+        f"  {shlex.join(['tail', str(job.ledger)])}",
+    ]
+    if torn:
+        lines += [
+            "What settles the payment in doubt, this shows:",
+            f"  {command('resume', job.run_id, store=store)}",
         ]
-    )
+    return "\n".join(lines)

@@ -78,6 +78,24 @@ def test_a_file_without_a_good_row_is_refused(salvor: Salvor, tmp_path: Path) ->
     assert "there is no claim to pay in that file" in ended.complaint
 
 
+def test_more_claims_than_one_run_takes_are_refused(salvor: Salvor, tmp_path: Path) -> None:
+    file = tmp_path / "many.csv"
+    rows = "".join(f"A-{number},5,EUR\n" for number in range(20_000))
+    file.write_text(f"claim_id,amount_cents,currency\n{rows}")
+
+    ended = salvor("demo", "--claims", str(file), "--rows", "20000")
+
+    assert ended.code == 2
+    assert "20,000 claims are more than the input of one run may hold" in ended.complaint
+
+
+def test_what_is_kept_can_be_looked_at_and_a_torn_line_settled(tmp_path: Path) -> None:
+    job = Job(run_id="r", claims=[], kills=1, directory=tmp_path)
+
+    assert f"tail {tmp_path}/ledger.jsonl" in render_demo.kept(job, torn=False)
+    assert render_demo.kept(job, torn=True).endswith(f"--store {tmp_path}/salvor.db resume r")
+
+
 def report(audit: Audit, torn: str | None = None) -> Report:
     return Report(audit=audit, kills=(), resumes=0, events=6, seconds=1.0, torn=torn)
 
