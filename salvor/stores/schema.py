@@ -25,9 +25,12 @@ def connect(path: str) -> sqlite3.Connection:
     )
 
 
-def prepared(connection: sqlite3.Connection, *, synchronous: str = "FULL") -> sqlite3.Connection:
-    """The connection with the settings that every one of ours has."""
+def prepared(
+    connection: sqlite3.Connection, *, synchronous: str = "FULL", busy: float = BUSY_TIMEOUT
+) -> sqlite3.Connection:
+    """The connection with our settings; ``busy`` is its patience with other programs."""
     connection.text_factory = _text
+    connection.execute(f"PRAGMA busy_timeout={int(busy * 1000)}")
     connection.execute(f"PRAGMA synchronous={synchronous}")
     connection.execute("PRAGMA temp_store=MEMORY")
     return connection

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 import anyio.to_thread
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
-from salvor.errors import UnknownRun
+from salvor.errors import StoreUnavailable, UnknownRun
 from salvor.events.claims import Claim, ClaimId
 from salvor.events.store import (
     Append,
@@ -75,7 +76,7 @@ class SqliteStore:
         self._writer = Writer(
             path,
             FairLock(f"{path}-lock"),
-            lambda: schema.prepared(connect(path)),
+            lambda: schema.prepared(connect(path), busy=min(1.0, patience / 2)),
             patience=patience,
             before_close=self._before_close,
         )
@@ -120,17 +121,22 @@ class SqliteStore:
     async def take_over(
         self, run_id: str, driver: Driver, *, lease: float, create: bool = False
     ) -> tuple[Fence, Head]:
-        fence, head, key = await self._writer.submit(
-            TakeOverWrite(
-                run_id,
-                driver,
-                lease,
-                create=create,
-                token=self._ids.token(),
-                leases=self._leases,
-                locks=self._locks,
-            )
+        write = TakeOverWrite(
+            run_id,
+            driver,
+            lease,
+            create=create,
+            token=self._ids.token(),
+            leases=self._leases,
+            locks=self._locks,
         )
+        try:
+            fence, head, key = await self._writer.submit(write)
+        except BaseException:
+            if write.fence is not None:  # taken, but whoever asked was cancelled
+                with suppress(StoreUnavailable):  # closed in the meantime: the lease runs out
+                    self._writer.post(ReleaseWrite(write.fence))
+            raise
         if len(self._keys) >= _MOST_KEYS:
             self._keys.clear()
         self._keys[run_id] = key

@@ -74,13 +74,17 @@ class Writer:
         Raises:
             SalvorError: it was refused, or the store failed.
         """
+        self.post(write)
+        return await write.handoff.wait()
+
+    def post(self, write: Write[T]) -> None:
+        """Have a write carried out without waiting for it."""
         write.handoff = Handoff(cancellable=False)
         write.submitted = monotonic()
         self._check_open()
         with self._mutex:
             self._check_open()
             self._queue.put(write)
-        return await write.handoff.wait()
 
     async def close(self) -> None:
         """Refuse new writes, carry out those that wait, and give the connection up."""

@@ -156,9 +156,21 @@ class SettleWrite(Write[None]):
 
 
 class TakeOverWrite(Write[tuple[Fence, Head, int]]):
-    """Makes a driver the one that may write to a run."""
+    """Makes a driver the one that may write to a run.
 
-    __slots__ = ("_create", "_driver", "_leases", "_locks", "_run_id", "_seconds", "_token")
+    ``fence`` is set once it did.
+    """
+
+    __slots__ = (
+        "_create",
+        "_driver",
+        "_leases",
+        "_locks",
+        "_run_id",
+        "_seconds",
+        "_token",
+        "fence",
+    )
 
     def __init__(
         self,
@@ -178,6 +190,7 @@ class TakeOverWrite(Write[tuple[Fence, Head, int]]):
         self._token = token
         self._leases = leases
         self._locks = locks
+        self.fence: Fence | None = None
 
     def run(self, db: sqlite3.Connection) -> tuple[Fence, Head, int]:
         """Raise the epoch; also returns the run's key."""
@@ -201,6 +214,7 @@ class TakeOverWrite(Write[tuple[Fence, Head, int]]):
             head_hash=head.head_hash,
             lease=Lease(driver=driver, expires_at=instant(until)),
         )
+        self.fence = fence
         return fence, taken, record[-1]
 
     def landed(self, db: sqlite3.Connection) -> bool:

@@ -237,7 +237,8 @@ async def s8_a_release_ends_the_lease_after_what_was_submitted(make: MakeStore) 
         append = log.prepare("a")
         async with anyio.create_task_group() as group:
             group.start_soon(store.append, append)
-            group.start_soon(store.release, log.fence)
+            await anyio.wait_all_tasks_blocked()
+            await store.release(log.fence)
         assert await _texts(store, "run-1") == ["a"]
         assert (await store.head("run-1")).lease is None
         fence, _ = await store.take_over("run-1", THERE, lease=30.0)

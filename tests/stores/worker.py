@@ -1,0 +1,144 @@
+"""A child process of the store tests: opens a store and does as it is told, line by line.
+
+Each order is a line of JSON, ``[name, argument...]``; each answer is one too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+
+from salvor.clock import SystemIds
+from salvor.errors import SalvorError
+from salvor.events.store import Driver
+from salvor.stores.lockfile import FairLock
+from salvor.stores.schema import connect
+from salvor.stores.sqlite import SqliteStore
+from salvor.testing.store_log import Log
+
+store: SqliteStore
+log: Log
+held: list[object] = []
+
+
+def drop_rights() -> None:
+    """Become a user whom mode bits bind."""
+    if os.getuid() == 0:
+        os.setuid(65534)
+
+
+def open_store(path: str, patience: float = 60.0) -> None:
+    global store
+    store = SqliteStore.open(path, patience=patience)
+
+
+def take_over(run_id: str, lease: float = 3600.0) -> str:
+    global log
+    driver = Driver(id=SystemIds().run_id(), pid=os.getpid(), host=socket.gethostname())
+
+    async def take() -> Log:
+        fence, head = await store.take_over(run_id, driver, lease=lease, create=True)
+        taken = Log(store, fence)
+        taken.length, taken.head_hash = head.length, head.head_hash
+        return taken
+
+    log = anyio.run(take)
+    return driver.id
+
+
+def append(text: str) -> None:
+    anyio.run(log.append, text)
+
+
+def close_store() -> None:
+    anyio.run(store.close)
+
+
+def hold_lock(path: str, write: bool = False) -> None:
+    """Take the lock file, and with ``write`` begin a transaction that never ends."""
+    lock = FairLock(f"{path}-lock")
+    lock.acquire()
+    held.append(lock)
+    if write:
+        db: sqlite3.Connection = connect(path)
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("UPDATE runs SET length = 99")
+        held.append(db)
+
+
+def release_lock() -> None:
+    lock = held.pop()
+    assert isinstance(lock, FairLock)
+    lock.release()
+
+
+def saturate(start: float, seconds: float) -> int:
+    """Append without a pause; how many appends fell into the window."""
+
+    async def work() -> int:
+        count = 0
+        while (now := time.monotonic()) < start + seconds:
+            await log.append("x" * 600)
+            count += now >= start
+        return count
+
+    return anyio.run(work)
+
+
+def fork_and_use(fifo: str) -> str:
+    """Fork a child that lives until the FIFO ends, and has tried the inherited store."""
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        try:
+            anyio.run(store.confirm, log.fence)
+            told = "no error"
+        except SalvorError as error:
+            told = error.code
+        os.write(writer, told.encode())
+        os.close(writer)
+        with open(fifo, "rb") as file:
+            file.read()
+        os._exit(0)
+    os.close(writer)
+    told = os.read(reader, 100).decode()
+    os.close(reader)
+    return told
+
+
+ORDERS: dict[str, Callable[..., Any]] = {
+    order.__name__: order
+    for order in (
+        drop_rights,
+        open_store,
+        take_over,
+        append,
+        close_store,
+        hold_lock,
+        release_lock,
+        saturate,
+        fork_and_use,
+    )
+}
+
+
+def main() -> None:
+    print(json.dumps("ready"), flush=True)
+    while line := sys.stdin.readline():
+        name, *arguments = json.loads(line)
+        try:
+            answer = ORDERS[name](*arguments)
+        except SalvorError as error:
+            answer = {"error": error.code, "message": str(error)}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
