@@ -12,7 +12,7 @@ from salvor.errors import ArgumentsRefused, JsonRefused, Problem
 from salvor.tools.check import SchemaCheck
 from salvor.tools.plain import to_json
 from salvor.tools.problems import Place, faults_of, problems_of
-from salvor.tools.repair import repaired
+from salvor.tools.repair import STRICT_EVEN_WHEN_LAX, repaired
 from salvor.tools.schema import adapter_of
 from salvor.values import MAX_ARGUMENT_BYTES, JsonObject, JsonValue, as_json, canonical_json
 
@@ -55,7 +55,7 @@ class Argument:
     always: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class InputModel:
     """The parameters of one function, as one JSON object.
 
@@ -183,7 +183,8 @@ class InputModel:
         try:
             self.validate(text)
         except ValidationError as error:
-            return {fault.place for fault in faults_of(error, raw)}
+            faults = faults_of(error, raw)
+            return {fault.place for fault in faults if fault.kind in STRICT_EVEN_WHEN_LAX}
         return set()
 
     def _json(self, name: str, value: Any, parameter: Argument | None) -> JsonValue:

@@ -25,7 +25,7 @@ from salvor.values import JsonObject, JsonValue, content_hash
 NATIVE = "native"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FunctionTool:
     """A tool that is a Python function of this process.
 
@@ -59,6 +59,9 @@ class FunctionTool:
     _contexts: tuple[str, ...] = ()
     _wires: Mapping[str, str] = field(default_factory=dict)
     _digest: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"<FunctionTool {self.name} ({self.effect}) of {self.origin}>"
 
     @property
     def effect(self) -> Effect:

@@ -30,6 +30,9 @@ _CONTAINERS = frozenset(
         "typed_dict_type",
     }
 )
+STRICT_EVEN_WHEN_LAX = frozenset({"int_type", "float_type"})
+"""What lax validation still refuses in this way is meant to be strict."""
+
 _NOTHING: Any = object()
 
 

@@ -25,6 +25,7 @@ _TIME: Final = (
     r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?$"
 )
 _NAIVE: Final = r"^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$"
+_DECIMAL: Final = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?$"
 
 
 class _LeftOut:
@@ -94,6 +95,14 @@ class SchemaGenerator(GenerateJsonSchema):
         if schema.get("tz_constraint") == "naive":
             return {"type": "string", "pattern": _NAIVE}
         return super().datetime_schema(schema)
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
+        """A number, or a number as text."""
+        found = super().decimal_schema(schema)
+        for arm in found.get("anyOf", [found]):
+            if arm.get("type") == "string":
+                arm.setdefault("pattern", _DECIMAL)
+        return found
 
     def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
         """The default, where the type states one."""

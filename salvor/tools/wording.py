@@ -73,7 +73,7 @@ def got(value: Any) -> str:
     try:
         text = canonical_json(value)
     except (TypeError, ValueError):
-        return f"a {type(value).__qualname__}"
+        return f"a value of the type {type(value).__qualname__}"
     if len(text) > 60:
         text = f"{text[:56]}..." + ('"' if isinstance(value, str) else "")
     return f"the text {text}" if isinstance(value, str) else text
