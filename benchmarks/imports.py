@@ -1,0 +1,53 @@
+"""What importing costs: whole processes, in turn with the thing they are compared to."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from time import perf_counter
+
+ROUNDS = 9
+
+PAIRS = {
+    "import salvor": ("import salvor", "pass"),
+    "from salvor import tool": ("from salvor import tool", "pass"),
+    "from salvor import Registry": ("from salvor import Registry", "from pydantic import BaseModel"),
+    "salvor --version": (
+        "import sys; sys.argv = ['salvor', '--version']\n"
+        "from salvor.cli.main import main\nmain()",
+        "import click",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """Milliseconds of both processes (interpreter start included), and their ratio."""
+
+    ours: float
+    other: float
+    ratio: float
+    compared_to: str
+
+
+def compare() -> dict[str, Import]:
+    """Every pair, in turn, several times over."""
+    return {name: _pair(ours, other) for name, (ours, other) in PAIRS.items()}
+
+
+def _pair(ours: str, other: str) -> Import:
+    times = [(_millis(ours), _millis(other)) for _ in range(ROUNDS)]
+    return Import(
+        ours=statistics.median(our for our, _ in times),
+        other=statistics.median(their for _, their in times),
+        ratio=statistics.median(our / their for our, their in times),
+        compared_to="bare python" if other == "pass" else other,
+    )
+
+
+def _millis(code: str) -> float:
+    started = perf_counter()
+    subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False)
+    return (perf_counter() - started) * 1000
