@@ -34,17 +34,23 @@ SCHEMA_VERSION = 1
 
 T = TypeVar("T")
 
+
 def encode(envelope: Envelope) -> str:
     """The stored text of an envelope: compact JSON, non-ASCII unescaped."""
-    event = envelope.event
-    return compact_json(
-        {
-            "run_id": envelope.run_id,
-            "seq": envelope.seq,
-            "schema_version": envelope.schema_version,
-            "recorded_at": envelope.recorded_at,
-            "event": {"kind": event.kind, "payload": _ENCODERS[type(event)](event)},
-        }
+    return encode_event(
+        envelope.event,
+        run_id=envelope.run_id,
+        seq=envelope.seq,
+        recorded_at=envelope.recorded_at,
+    )
+
+
+def encode_event(event: Event, *, run_id: str, seq: int, recorded_at: str) -> str:
+    """The stored text of an event at its place; ids and instants need no escaping."""
+    payload = compact_json(_ENCODERS[type(event)](event))
+    return (
+        f'{{"run_id":"{run_id}","seq":{seq},"schema_version":{SCHEMA_VERSION},'
+        f'"recorded_at":"{recorded_at}","event":{{"kind":"{event.kind}","payload":{payload}}}}}'
     )
 
 

@@ -35,13 +35,17 @@ def check_append(*, run_id: str, next_seq: int, last: Event | None, envelope: En
 
 
 def _violation(run_id: str, next_seq: int, last: Event | None, envelope: Envelope) -> str | None:
-    event = envelope.event
     if envelope.schema_version != 1:
         return f"its schema version is {envelope.schema_version}, only 1 is written"
     if envelope.seq != next_seq:
         return f"the next position is {next_seq}"
     if envelope.run_id != run_id:
         return f"it belongs to run {envelope.run_id}"
+    return misplaced(last, envelope.event, next_seq)
+
+
+def misplaced(last: Event | None, event: Event, seq: int) -> str | None:
+    """Why ``event`` may not stand at position ``seq``, right after ``last``."""
     if last is None:
         return None if isinstance(event, RunStarted) else "a log begins with RunStarted"
     if isinstance(event, RunStarted):
@@ -54,6 +58,6 @@ def _violation(run_id: str, next_seq: int, last: Event | None, envelope: Envelop
         return f"the call at event {last.seq} is open, so only its completion may follow"
     if isinstance(event, ToolCallCompleted):
         return f"no call at event {event.seq} is open"
-    if isinstance(event, ToolCallRequested) and event.seq != envelope.seq:
+    if isinstance(event, ToolCallRequested) and event.seq != seq:
         return f"the intent names position {event.seq} instead of its own"
     return None

@@ -8,13 +8,20 @@ from collections.abc import Iterator
 import anyio
 
 from salvor.clock import Clock
-from salvor.errors import CommitUnknown, Conflict, Fenced, StoreError, StoreVersionError
+from salvor.errors import (
+    AppendRefused,
+    CommitUnknown,
+    Conflict,
+    Fenced,
+    StoreError,
+    StoreVersionError,
+)
 from salvor.events.chain import row_hash
 from salvor.events.claims import Claim, ClaimChange
-from salvor.events.codec import encode
-from salvor.events.guard import check_append
+from salvor.events.codec import encode_event
+from salvor.events.guard import misplaced
 from salvor.events.store import Append, Fence, Head, Row, Store
-from salvor.events.vocabulary import Envelope, Event
+from salvor.events.vocabulary import Event
 from salvor.values import format_instant
 
 _RETRY_FIRST = 0.05
@@ -38,19 +45,14 @@ def sealed_rows(
     rows: list[Row] = []
     now = clock.now()
     recorded_at = format_instant(now)
+    micros = int(now.timestamp() * 1_000_000)
     for seq, event in enumerate(events, length):
-        envelope = Envelope(run_id=run_id, seq=seq, recorded_at=recorded_at, event=event)
-        check_append(run_id=run_id, next_seq=seq, last=last, envelope=envelope)
-        text = encode(envelope)
+        detail = misplaced(last, event, seq)
+        if detail is not None:
+            raise AppendRefused(run_id=run_id, seq=seq, detail=detail)
+        text = encode_event(event, run_id=run_id, seq=seq, recorded_at=recorded_at)
         prev = row_hash(prev, run_id, seq, text)
-        rows.append(
-            Row(
-                seq=seq,
-                recorded_at=int(now.timestamp() * 1_000_000),
-                envelope=text,
-                row_hash=prev,
-            )
-        )
+        rows.append(Row(seq=seq, recorded_at=micros, envelope=text, row_hash=prev))
         last = event
     return tuple(rows)
 
