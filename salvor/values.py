@@ -91,9 +91,37 @@ def as_json(value: Any, *, what: str = "the value") -> JsonValue:
     Raises:
         JsonRefused: naming the place, by JSON Pointer, and what stands there.
     """
-    _check(value, "", 0, what)
+    if not _is_json(value, 0):
+        _check(value, "", 0, what)
     checked: JsonValue = value
     return checked
+
+
+def _is_json(value: Any, depth: int) -> bool:
+    """Whether `_check` would pass: the same rules, without keeping track of the place."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii() or _is_utf8(value)
+    if kind is int or kind is bool or value is None:
+        return True
+    if kind is float:
+        return math.isfinite(value)
+    if depth >= MAX_DEPTH:
+        return False
+    if kind is dict:
+        return all(
+            type(key) is str and (key.isascii() or _is_utf8(key)) and _is_json(item, depth + 1)
+            for key, item in value.items()
+        )
+    return kind is list and all(_is_json(item, depth + 1) for item in value)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check(value: Any, at: str, depth: int, what: str) -> None:
@@ -125,9 +153,7 @@ def _check(value: Any, at: str, depth: int, what: str) -> None:
 
 
 def _check_text(text: str, at: str, what: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
+    if not _is_utf8(text):
         _refuse(what, at, "the text holds half a surrogate pair, which UTF-8 cannot carry")
 
 
@@ -157,7 +183,7 @@ def parse_json(
         raise JsonRefused(f"{what} is larger than {max_bytes:,} bytes.")
     _check_nesting(text, what)
     try:
-        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_object)
+        value = _decoder.decode(text)
     except JsonRefused as error:
         raise JsonRefused(f"{what} is not JSON: {error.message}") from None
     except json.JSONDecodeError as error:
@@ -166,9 +192,7 @@ def parse_json(
         ) from None
     except ValueError:
         raise JsonRefused(f"{what} holds a number with too many digits.") from None
-    _check(value, "", 0, what)
-    parsed: JsonValue = value
-    return parsed
+    return as_json(value, what=what)
 
 
 def parse_object(
@@ -231,6 +255,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                 raise JsonRefused(f"the key {key!r} stands twice in one object.")
             seen.add(key)
     return found
+
+
+_decoder = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
 
 
 def parse_run_id(text: str) -> str:
