@@ -19,7 +19,7 @@
         LogError
             TamperEvident, MalformedLog, UnsupportedEvent, Divergence, AppendRefused
         StoreError
-            StoreUnavailable, StoreVersionError, StoreBusy, CommitUnknown, Conflict, Fenced
+            StoreUnavailable (StoreClosed), StoreVersionError, StoreBusy, CommitUnknown, Conflict, Fenced
         PluginError
         TargetError            a MODULE:NAME that cannot be loaded
 
@@ -138,9 +138,7 @@ class ArgumentsRefused(SalvorError):
 
     code = "invalid_arguments"
 
-    def __init__(
-        self, *, tool: str, problems: Sequence[Problem], hint: str | None = None
-    ) -> None:
+    def __init__(self, *, tool: str, problems: Sequence[Problem], hint: str | None = None) -> None:
         super().__init__(f"{tool} refused its arguments: {_listed(problems)}", hint=hint)
         self.tool = tool
         self.problems = tuple(problems)
@@ -240,7 +238,8 @@ class UnknownRun(RunError):
 
     def __init__(self, run_id: str) -> None:
         super().__init__(
-            f"there is no run {run_id} in this store.", hint="`salvor list` shows the runs it holds."
+            f"there is no run {run_id} in this store.",
+            hint="`salvor list` shows the runs it holds.",
         )
         self.run_id = run_id
 
@@ -309,7 +308,7 @@ class LeaseHeld(RunError):
 
 
 class NotDoneRefused(RunError):
-    """"It never happened" cannot be said while the worker may still act (DURABILITY F2)."""
+    """ "It never happened" cannot be said while the worker may still act (DURABILITY F2)."""
 
     code = "worker_may_live"
 
@@ -410,6 +409,12 @@ class StoreUnavailable(StoreError):
     """The store cannot be opened, read or written."""
 
     code = "store_unavailable"
+
+
+class StoreClosed(StoreUnavailable):
+    """The store was closed, or opened before this process was forked."""
+
+    code = "store_closed"
 
 
 class StoreVersionError(StoreError):

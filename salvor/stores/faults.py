@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from salvor.errors import StoreBusy, StoreError, StoreUnavailable
+from salvor.errors import StoreBusy, StoreClosed, StoreError, StoreUnavailable
 
 _FULL = "Free some space; nothing that was acknowledged is lost."
 _DAMAGED = "Keep the file as it is and restore the store from a backup."
@@ -40,6 +40,19 @@ def busy(path: str, holder: tuple[int, str] | None, seconds: float) -> StoreBusy
     return StoreBusy(
         f"the store {path} has been locked by {who} for {seconds:g} s; nothing was written.",
         hint=hint,
+    )
+
+
+def closed(path: str) -> StoreClosed:
+    """The store was closed."""
+    return StoreClosed(f"the store {path} is closed.", hint="Open it again.")
+
+
+def forked(path: str) -> StoreClosed:
+    """The store came into this process by a fork."""
+    return StoreClosed(
+        f"the store {path} was opened before this process was forked.",
+        hint="Open it again in the child process.",
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
-from salvor.errors import AnswerConflict, Fenced, StoreUnavailable, UnknownRun
+from salvor.errors import AnswerConflict, Fenced, StoreClosed, UnknownRun
 from salvor.events.chain import GENESIS
 from salvor.events.claims import Claim, ClaimChange, ClaimId, SettleClaim
 from salvor.events.store import (
@@ -182,7 +182,7 @@ class MemoryStore:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StoreUnavailable("this store is closed.", hint="Open a new one.")
+            raise StoreClosed("this store is closed.", hint="Open a new one.")
 
     def _find(self, run_id: str, *, create: bool = False) -> _Log:
         self._check_open()

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from salvor.errors import StoreUnavailable
-from salvor.stores.faults import translated
+from salvor.errors import StoreClosed
+from salvor.stores.faults import closed, forked, translated
 from salvor.stores.forks import forget_in_children
 
 _kept: list[sqlite3.Connection] = []
@@ -27,7 +27,7 @@ class Readers:
         self._connect = connect
         self._mutex = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
-        self._refusal: StoreUnavailable | None = None
+        self._refusal: StoreClosed | None = None
         forget_in_children(self)
 
     @contextmanager
@@ -52,19 +52,14 @@ class Readers:
     def close(self) -> None:
         """Close what is idle; the write lock is held."""
         with self._mutex:
-            self._refusal = StoreUnavailable(
-                f"the store {self._path} is closed.", hint="Open it again."
-            )
+            self._refusal = closed(self._path)
             idle, self._idle = self._idle, []
         for db in idle:
             db.close()
 
     def forget(self) -> None:
         """Refuse everything in a forked child."""
-        self._refusal = StoreUnavailable(
-            f"the store {self._path} was opened before this process was forked.",
-            hint="Open it again in the child process.",
-        )
+        self._refusal = forked(self._path)
         self._mutex = threading.Lock()
         _kept.extend(self._idle)
 

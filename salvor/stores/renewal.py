@@ -6,10 +6,10 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection
 
-from salvor.errors import StoreUnavailable
+from salvor.errors import StoreClosed
 from salvor.events.store import Fence
 from salvor.stores import statements as sql
-from salvor.stores.faults import busy, translated
+from salvor.stores.faults import busy, closed, forked, translated
 from salvor.stores.forks import forget_in_children
 from salvor.stores.lockfile import FairLock
 
@@ -41,7 +41,7 @@ class Renewal:
         self._patience = patience
         self._mutex = threading.Lock()
         self._db: sqlite3.Connection | None = None
-        self._refusal: StoreUnavailable | None = None
+        self._refusal: StoreClosed | None = None
         forget_in_children(self)
 
     def renew(self, fences: Collection[Fence], until: Callable[[], int]) -> set[Fence]:
@@ -68,9 +68,7 @@ class Renewal:
 
     def close(self) -> None:
         """Give the connection up; the write lock is held by whoever closes the store."""
-        self._refusal = StoreUnavailable(
-            f"the store {self._path} is closed.", hint="Open it again."
-        )
+        self._refusal = closed(self._path)
         if self._mutex.acquire(blocking=False):
             try:
                 if self._db is not None:
@@ -83,10 +81,7 @@ class Renewal:
 
     def forget(self) -> None:
         """Refuse everything in a forked child."""
-        self._refusal = StoreUnavailable(
-            f"the store {self._path} was opened before this process was forked.",
-            hint="Open it again in the child process.",
-        )
+        self._refusal = forked(self._path)
         _kept.append(self._db)
 
     def _renewed(self, fences: Collection[Fence], until: int) -> set[Fence]:

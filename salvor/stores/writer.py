@@ -17,10 +17,10 @@ from queue import SimpleQueue
 from time import monotonic, sleep
 from typing import TypeVar
 
-from salvor.errors import CommitUnknown, StoreBusy, StoreUnavailable
+from salvor.errors import CommitUnknown, StoreBusy, StoreClosed
 from salvor.handoff import Delivery, Handoff, deliver
 from salvor.stores.batch import AnyWrite, carry_out
-from salvor.stores.faults import busy, store_error
+from salvor.stores.faults import busy, closed, forked, store_error
 from salvor.stores.forks import forget_in_children
 from salvor.stores.lockfile import FairLock
 from salvor.stores.writes import Write
@@ -60,7 +60,7 @@ class Writer:
         self._mutex = threading.Lock()
         self._backlog: list[AnyWrite] = []
         self._batch: list[AnyWrite] = []
-        self._refusal: StoreUnavailable | None = None
+        self._refusal: StoreClosed | None = None
         self._closing: tuple[Handoff[None], float] | None = None
         self._blocked = False
         self._watched = False
@@ -91,20 +91,15 @@ class Writer:
         with self._mutex:
             if self._refusal is not None:
                 return
-            self._refusal = StoreUnavailable(
-                f"the store {self._path} is closed.", hint="Open it again."
-            )
-            closed: Handoff[None] = Handoff(cancellable=False)
-            self._closing = (closed, monotonic())
+            self._refusal = closed(self._path)
+            done: Handoff[None] = Handoff(cancellable=False)
+            self._closing = (done, monotonic())
             self._queue.put(None)
-        await closed.wait()
+        await done.wait()
 
     def forget(self) -> None:
         """Refuse everything in a forked child: the thread is not there."""
-        self._refusal = StoreUnavailable(
-            f"the store {self._path} was opened before this process was forked.",
-            hint="Open it again in the child process.",
-        )
+        self._refusal = forked(self._path)
         self._mutex = threading.Lock()
         _kept.append(self._db)  # closing it here would touch the parent's locks
 

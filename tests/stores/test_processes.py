@@ -185,7 +185,7 @@ async def test_a_forked_child_keeps_no_lock_and_cannot_use_the_store(
     worker.do("take_over", "run-1")
     os.mkfifo(f"{path}-fifo")
     fifo = os.open(f"{path}-fifo", os.O_RDWR)
-    assert worker.do("fork_and_use", f"{path}-fifo") == "store_unavailable"
+    assert worker.do("fork_and_use", f"{path}-fifo") == "store_closed"
     worker.do("append", "a")
     worker.kill()  # its child lives on, until the FIFO is closed here
     async with opened(path, patience=5.0) as store:

@@ -331,3 +331,28 @@ async def test_a_fence_from_elsewhere_can_be_used(path: Path) -> None:
     assert await texts(first) == ["a", "b"]
     await first.close()
     await second.close()
+
+
+async def test_every_write_is_synced_and_begins_with_the_write_lock(path: Path) -> None:
+    statements: list[str] = []
+    connections: list[sqlite3.Connection] = []
+
+    def traced(name: str) -> sqlite3.Connection:
+        db = sqlite3.connect(name, isolation_level=None, check_same_thread=False)
+        db.set_trace_callback(statements.append)
+        connections.append(db)
+        return db
+
+    store = SqliteStore.open(path, connect=traced)
+    log = await start_log(store, "run-1")
+    await log.append("a")
+    store.renew([log.fence], lease=30.0)
+    await store.read("run-1")
+    writer, renewal = connections[-3:-1]
+    assert writer.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert renewal.execute("PRAGMA synchronous").fetchone() == (1,)
+    assert writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    begun = [text for text in statements if text.startswith("BEGIN")]
+    assert begun.count("BEGIN") == 1  # the read
+    assert set(begun) == {"BEGIN", "BEGIN IMMEDIATE"}
+    await store.close()
