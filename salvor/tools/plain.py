@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, Literal, get_origin
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from salvor.errors import JsonRefused
-from salvor.values import MAX_DEPTH, JsonValue, as_json, canonical_json
+from salvor.values import MAX_DEPTH, JsonValue, as_json, canonical_json, pointer
 
 _SCALARS = (str, int, float, bool, type(None))
 
@@ -32,6 +33,23 @@ def to_json(value: Any, *, what: str = "the value", whole: bool = False) -> Json
         JsonRefused: naming the place of what has no JSON form.
     """
     return as_json(_Plain(what, whole).of(value, 0), what=what)
+
+
+def not_finite(value: Any, place: str = "") -> str | None:
+    """Where a value holds a number that is not finite, as a JSON Pointer; `None` for nowhere."""
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, float):
+        return None if math.isfinite(value) else place
+    if isinstance(value, BaseModel):
+        items = (*value.__dict__.items(), *(value.__pydantic_extra__ or {}).items())
+    elif isinstance(value, Mapping):
+        items = value.items()
+    elif isinstance(value, list | tuple | set | frozenset):
+        items = enumerate(value)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        items = vars(value).items() if hasattr(value, "__dict__") else ()
+    found = (not_finite(item, pointer(place, str(name))) for name, item in items)
+    return next((one for one in found if one is not None), None)
 
 
 class _Plain:
@@ -84,6 +102,9 @@ class _Plain:
     def _leaf(self, value: Any) -> Any:
         try:
             if isinstance(value, BaseModel):
+                place = not_finite(value)
+                if place is not None:
+                    raise ValueError(f"the number at {place} is not finite")
                 return value.model_dump(
                     mode="json", by_alias=True, exclude_unset=not self.whole, warnings=False
                 )

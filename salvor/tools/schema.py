@@ -14,18 +14,19 @@ from pydantic_core import PydanticSerializationError, core_schema
 from salvor.errors import JsonRefused, OutputRefused, Problem, ToolDefinitionError
 from salvor.tools.annotations import check_crossing, resolve, signature_of
 from salvor.tools.contract import place_of
-from salvor.tools.plain import to_json
+from salvor.tools.plain import not_finite, to_json
 from salvor.tools.problems import problems_of
 from salvor.tools.wording import got
 from salvor.values import MAX_OUTPUT_BYTES, JsonObject, JsonValue, as_json, canonical_json
 
-BYTES: Final = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
-
-_TIME: Final = (
-    r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?$"
+BYTES: Final = ConfigDict(
+    val_json_bytes="base64", ser_json_bytes="base64", ser_json_inf_nan="constants"
 )
-_NAIVE: Final = r"^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$"
-_DECIMAL: Final = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,6})?$"
+
+_CLOCK: Final = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
+_TIME: Final = rf"^{_CLOCK}([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?$"
+_NAIVE: Final = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[Tt]{_CLOCK}$"
+_DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,6})?$"
 
 
 class _LeftOut:
@@ -250,11 +251,13 @@ class ValueType:
                 value, mode="json", by_alias=True, warnings="error"
             )
             text = self._checked_text(plain)
+            if "null" in text:
+                self._check_finite(value)
         except JsonRefused as error:
             raise self._refused("", "strict JSON", error.message) from None
         except PydanticSerializationError as error:
             raise self._unlike(value, error) from None
-        self._validated(text)
+        self._validated(text, plain)
         return plain
 
     def decode(self, value: JsonValue) -> Any:
@@ -265,14 +268,20 @@ class ValueType:
         """
         if self._adapter is None:
             return value
-        return self._validated(canonical_json(value))
+        return self._validated(canonical_json(value), value)
 
-    def _validated(self, text: str) -> Any:
+    def _check_finite(self, value: Any) -> None:
+        # A model turns a number that is no JSON into null, without a word.
+        place = not_finite(value)
+        if place is not None:
+            raise self._refused(place, "a JSON number", "a number that is not finite")
+
+    def _validated(self, text: str, plain: JsonValue) -> Any:
         assert self._adapter is not None
         try:
             return self._adapter.validator.validate_json(text, strict=True)
         except ValidationError as error:
-            problems = problems_of(error, None)
+            problems = problems_of(error, plain)
             raise OutputRefused(tool=self.where, problems=problems) from None
 
     def _checked_text(self, value: JsonValue) -> str:
