@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -56,46 +57,57 @@ def existing(store: str) -> str:
 def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
     """Ctrl-C and SIGTERM: the first lets the running call finish, the second does not wait.
 
-    A handler of our own and a hard exit, since the loop may be busy with the user's code. The
-    log is whole at every moment, so leaving at once loses nothing (DURABILITY A7).
+    A thread of its own hears them, since the main thread may be busy with the user's code, or
+    may be falling asleep just as a signal comes. It leaves with a hard exit: the log is whole
+    at every moment, so nothing is lost by it (DURABILITY A7).
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    stop = _Stop(interrupt)
-    before = {number: signal.signal(number, stop.on_signal) for number in _SIGNALS}
+    ears, mouth = socket.socketpair()
+    mouth.setblocking(False)
+    wakeup = signal.set_wakeup_fd(mouth.fileno())
+    before = {number: signal.signal(number, _heard) for number in _SIGNALS}
+    thread = threading.Thread(target=_listen, args=(ears, interrupt), daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        stop.disarm()
         for number, handler in before.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(wakeup)
+        mouth.close()
+        thread.join()
+        ears.close()
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class _Stop:
-    def __init__(self, interrupt: Callable[[], None]) -> None:
-        self._interrupt = interrupt
-        self._timer: threading.Timer | None = None
-
-    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self._timer is not None:
-            _leave()
-        self._timer = threading.Timer(GRACE_SECONDS, _leave)
-        self._timer.daemon = True
-        self._timer.start()
-        self._interrupt()
-        output.complain(
-            "salvor: stopping after the running call; a second Ctrl-C does not wait for it."
-        )
-
-    def disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+def _heard(_number: int, _frame: FrameType | None) -> None:
+    """Nothing: the byte that the interpreter writes for every handled signal does the work."""
 
 
-def _leave() -> None:
-    output.complain("salvor: interrupted; `salvor resume` goes on with the run.")
-    os._exit(INTERRUPTED)
+def _listen(ears: socket.socket, interrupt: Callable[[], None]) -> None:
+    if not _signalled(ears):
+        return
+    interrupt()
+    output.complain(
+        "salvor: stopping after the running call; a second Ctrl-C does not wait for it."
+    )
+    ears.settimeout(GRACE_SECONDS)
+    try:
+        again = _signalled(ears)
+    except TimeoutError:
+        again = True
+    if again:
+        output.complain("salvor: interrupted; `salvor resume` goes on with the run.")
+        os._exit(INTERRUPTED)
+
+
+def _signalled(ears: socket.socket) -> bool:
+    """Wait for one of our signals; ``False`` when the session is over."""
+    while heard := ears.recv(1):
+        if heard[0] in _SIGNALS:
+            return True
+    return False

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -106,7 +108,10 @@ def test_a_reader_that_goes_away_changes_nothing(
     assert salvor("resume", run_id).out.endswith("\n3\n")
 
 
-def started(flows: str, store: Path, tmp_path: Path, run_id: str) -> subprocess.Popen[str]:
+@contextmanager
+def started(
+    flows: str, store: Path, tmp_path: Path, run_id: str
+) -> Iterator[subprocess.Popen[str]]:
     """A run that waits inside its first call."""
     given = json.dumps({"started": str(tmp_path / "started"), "go": str(tmp_path / "go")})
     process = subprocess.Popen(
@@ -116,9 +121,13 @@ def started(flows: str, store: Path, tmp_path: Path, run_id: str) -> subprocess.
         stderr=subprocess.PIPE,
         text=True,
     )  # fmt: skip
-    while not (tmp_path / "started").exists():
-        assert process.poll() is None
-    return process
+    with process:
+        try:
+            while not (tmp_path / "started").exists():
+                assert process.poll() is None
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.mark.slow
@@ -156,3 +165,17 @@ def test_a_second_signal_does_not_wait(
     assert process.returncode == 130
     assert rest.startswith("salvor: interrupted; ")
     assert salvor("resume", run_id).code == 1
+
+
+@pytest.mark.slow
+def test_a_hung_tool_keeps_the_command_for_ten_seconds_at_most(
+    salvor: Salvor, flows: str, store: Path, tmp_path: Path
+) -> None:
+    run_id = "0a0a0a0a-0000-4000-8000-000000000006"
+    with started(flows, store, tmp_path, run_id) as process:
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate()
+
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "salvor: interrupted; `salvor resume` goes on with the run."
+    assert "needs-reconciliation" in salvor("list").out

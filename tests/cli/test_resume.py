@@ -116,11 +116,13 @@ def test_of_two_resumes_at_once_one_is_refused(
     ) as first:
         assert first.stdout is not None
         first.stdout.readline()
-        while not started.exists():
-            assert first.poll() is None
-        second = salvor("resume", run_id)
-        listed = salvor("list")
-        go.touch()
+        try:
+            while not started.exists():
+                assert first.poll() is None
+            second = salvor("resume", run_id)
+            listed = salvor("list")
+        finally:
+            go.touch()
         rest = first.stdout.read()
 
     assert second.code == 1

@@ -74,9 +74,11 @@ def start(directory: Path) -> subprocess.Popen[str]:
 def test_the_claims_example_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.jsonl"
     with start(tmp_path) as first:
-        while not (ledger.exists() and ledger.read_text().count("\n") > 20):
-            assert first.poll() is None
-        first.kill()
+        try:
+            while not (ledger.exists() and ledger.read_text().count("\n") > 20):
+                assert first.poll() is None
+        finally:
+            first.kill()
     with start(tmp_path) as second:
         printed, _ = second.communicate()
     if second.returncode == 1:
