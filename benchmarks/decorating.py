@@ -62,9 +62,7 @@ def _decorating() -> float:
 
 
 def _bare() -> object:
-    model = create_model(
-        "pay", claim_id=(str, ...), amount_cents=(int, ...), urgent=(bool, False)
-    )
+    model = create_model("pay", claim_id=(str, ...), amount_cents=(int, ...), urgent=(bool, False))
     return model.model_json_schema()
 
 

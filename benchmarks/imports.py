@@ -10,15 +10,21 @@ from time import perf_counter
 
 ROUNDS = 9
 
+_VERSION = """\
+import sys
+sys.argv = ["salvor", "--version"]
+from salvor.cli.main import main
+main()
+"""
+
 PAIRS = {
     "import salvor": ("import salvor", "pass"),
     "from salvor import tool": ("from salvor import tool", "pass"),
-    "from salvor import Registry": ("from salvor import Registry", "from pydantic import BaseModel"),
-    "salvor --version": (
-        "import sys; sys.argv = ['salvor', '--version']\n"
-        "from salvor.cli.main import main\nmain()",
-        "import click",
+    "from salvor import Registry": (
+        "from salvor import Registry",
+        "from pydantic import BaseModel",
     ),
+    "salvor --version": (_VERSION, "import click"),
 }
 
 

@@ -6,6 +6,7 @@ Against bare pydantic: validate the JSON text, call the function, dump the resul
 from __future__ import annotations
 
 import asyncio
+import logging
 import statistics
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -57,7 +58,12 @@ async def compare() -> dict[str, Pair]:
     """The pydantic part alone, and the whole call."""
     called = function_tool(pay)
     context = Context(
-        run_id="r", position=1, attempt=1, epoch=1, idempotency_key="k", logger=None
+        run_id="r",
+        position=1,
+        attempt=1,
+        epoch=1,
+        idempotency_key="k",
+        logger=logging.getLogger(__name__),
     )
 
     async def bare_validate() -> None:
@@ -84,9 +90,7 @@ async def compare() -> dict[str, Pair]:
     }
 
 
-async def _paired(
-    ours: Callable[[], Awaitable[None]], bare: Callable[[], Awaitable[None]]
-) -> Pair:
+async def _paired(ours: Callable[[], Awaitable[None]], bare: Callable[[], Awaitable[None]]) -> Pair:
     pairs = [(await _micros(ours), await _micros(bare)) for _ in range(ROUNDS)]
     return Pair(
         ours=statistics.median(our for our, _ in pairs),

@@ -129,7 +129,8 @@ class Attempts:
         interrupted = self._host.interrupted.is_set()
         if call.intent.effect != "write":
             self._host.check_interrupt(self._run_id)
-            return replace(call, before=worst(call.before, fault.extent))
+            before = worst(call.before, fault.extent)
+            return replace(call, before=before, values=_values(call))
         consumed = ToolCallCompleted(
             seq=call.intent.seq,
             output=failure_output(kind="not_executed", message=fault.message, attempts=executions),
@@ -143,7 +144,7 @@ class Attempts:
             self._host.check_interrupt(self._run_id)
         fresh = replace(call.intent, seq=consumed.seq + 2)
         await self._record(call.intent, consumed, fresh, claims=self._moved(call, fresh))
-        return replace(call, intent=fresh, failed=())
+        return replace(call, intent=fresh, failed=(), values=_values(call))
 
     def _moved(self, call: OpenCall, fresh: ToolCallRequested) -> tuple[ClaimChange, ...]:
         if call.claim is None:
@@ -189,6 +190,12 @@ class Attempts:
             kept_at=self._host.clock.now(),
         )
         await self._host.store.keep_late(late)
+
+
+def _values(call: OpenCall) -> Mapping[str, Any]:
+    # Made anew for each attempt: the one before may have changed a list it was given.
+    assert isinstance(call.intent.input, dict)
+    return call.tool.prepare(call.intent.input).values
 
 
 def _output(call: OpenCall, value: Value) -> ToolCallCompleted:

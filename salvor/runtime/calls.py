@@ -28,7 +28,14 @@ from salvor.runtime.host import Host
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt, Rest
 from salvor.tools.function import FunctionTool
-from salvor.values import JsonObject, JsonValue, as_json, content_hash
+from salvor.values import (
+    MAX_ARGUMENT_BYTES,
+    JsonObject,
+    JsonValue,
+    as_json,
+    canonical_json,
+    content_hash,
+)
 
 CRASHED = "the process that made the call ended before its outcome was recorded"
 
@@ -95,7 +102,8 @@ class Calls:
             prepared = tool.prepare(raw)
             declared = tool.key(prepared.arguments)
         except ArgumentsRefused as error:
-            intent = self._intent(tool.name, raw, effect=tool.effect, given=raw, tool=tool)
+            shown = raw if len(canonical_json(raw)) <= MAX_ARGUMENT_BYTES else {}
+            intent = self._intent(tool.name, shown, effect=tool.effect, given=raw, tool=tool)
             return intent, await self._refuse(intent, "invalid_input", str(error))
         claim_id = self._claim_id(tool, declared)
         while True:

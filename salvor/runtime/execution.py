@@ -134,7 +134,7 @@ def fault_of(tool: FunctionTool, error: Exception, phase: Phase) -> Fault:
     """What a failed execution may have done (DURABILITY A2, as far as declared)."""
     if isinstance(error, ToolFailure) and phase == "body":
         return Fault(
-            message=_storable(error.message),
+            message=storable(error.message),
             extent=error.extent,
             final=error.final,
             retry_after=error.retry_after,
@@ -163,11 +163,11 @@ def causes(error: BaseException) -> str:
         current = current.__cause__ or (
             None if current.__suppress_context__ else current.__context__
         )
-    return _storable(": ".join(said))
+    return storable(": ".join(said))
 
 
-def _storable(text: str) -> str:
-    # A message may hold half a surrogate pair, which no log could carry.
+def storable(text: str) -> str:
+    """A message as a log can carry it: half a surrogate pair is escaped."""
     return text.encode(errors="backslashreplace").decode()
 
 

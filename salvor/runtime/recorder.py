@@ -13,8 +13,8 @@ from salvor.errors import (
     CommitUnknown,
     Conflict,
     Fenced,
+    StoreClosed,
     StoreError,
-    StoreVersionError,
 )
 from salvor.events.chain import row_hash
 from salvor.events.claims import Claim, ClaimChange
@@ -110,13 +110,16 @@ class Recorder:
         """Record what must not be lost: try again until it is stored or the run is fenced.
 
         A full disk or a busy store passes; what a body did does not come back (G4).
+
+        Raises:
+            Fenced, Conflict, StoreClosed: it cannot be recorded any more.
         """
         append = self._prepare(events, claims)
         delay = _RETRY_FIRST
         while True:
             try:
                 await self._store.append(append)
-            except (Fenced, Conflict, StoreVersionError):
+            except (Fenced, Conflict, StoreClosed):
                 if await self._stored(append):
                     break
                 raise

@@ -27,7 +27,7 @@ from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, CutOff, Halt, Rest, Stop
 from salvor.tools.context import Context
 from salvor.tools.schema import ValueType
-from salvor.values import JsonObject, JsonValue, format_instant, parse_instant
+from salvor.values import JsonObject, JsonValue, as_json, format_instant, parse_instant
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -134,6 +134,7 @@ class Run:
             reason: What is asked, for the person who answers.
             answer: Type of the answer; its JSON Schema is recorded and checked.
         """
+        as_json(reason, what="the reason of suspend()")
         wanted = ValueType(answer, where=f"the answer of suspend({reason!r})")
         with self._step("suspend()"):
             step = self._cursor.suspend(reason, wanted.schema)

@@ -52,5 +52,5 @@ def test_a_refused_taking_is_judged_by_state_and_input() -> None:
     assert judge(replace(HELD, state="committed"), WANTED) == "copy"
     assert judge(replace(HELD, state="failed"), WANTED) == "failed"
     for state in ("committed", "failed"):
-        other = replace(HELD, state=state, input_hash="sha256:else")  # type: ignore[arg-type]
+        other = replace(HELD, state=state, input_hash="sha256:else")
         assert judge(other, WANTED) == "collision"

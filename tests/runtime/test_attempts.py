@@ -9,6 +9,7 @@ from salvor.runtime.outcome import Completed, Failed, OpenWrite
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
+from salvor.tools.decorator import tool
 from tests.support import shop
 from tests.support.shop import World, fresh_world, happened
 
@@ -33,7 +34,7 @@ async def test_a3_a_read_is_tried_three_times_and_every_attempt_is_kept(
     result = await runtime.run(shop.looking)
 
     assert isinstance(result, Completed)
-    intent, completion = await _calls(runtime, result.run_id)
+    _, completion = await _calls(runtime, result.run_id)
     assert completion.output == "seen c1"
     assert completion.outcome is None
     assert [(a.cause, a.extent) for a in completion.attempts] == [
@@ -263,3 +264,42 @@ async def test_an_interrupt_during_the_backoff_of_a_write_consumes_its_intent(
     calls = await _calls(runtime, run_id)
     assert [calls[-1].outcome] == ["not_executed"]
     assert (await runtime.state(run_id)).status == "running"
+
+
+async def test_an_attempt_gets_its_arguments_as_they_were_passed(runtime: Runtime) -> None:
+    seen: list[list[int]] = []
+
+    @tool(effect="read", retry=shop.NO_WAIT)
+    async def drain(items: list[int]) -> int:
+        """Empty the list, then fail once."""
+        seen.append(list(items))
+        items.clear()
+        if len(seen) == 1:
+            raise ValueError("again")
+        return len(seen)
+
+    @workflow
+    async def flow(run: Run) -> int:
+        return await run.call(drain, [1, 2])
+
+    result = await runtime.run(flow)
+
+    assert isinstance(result, Completed)
+    assert seen == [[1, 2], [1, 2]]
+
+
+async def test_a_store_that_was_closed_ends_the_drive(runtime: Runtime) -> None:
+    from salvor.errors import StoreClosed
+
+    @tool(effect="write")
+    async def closing() -> str:
+        """Close the store."""
+        await runtime.store.close()
+        return "done"
+
+    @workflow
+    async def flow(run: Run) -> str:
+        return await run.call(closing)
+
+    with pytest.raises(StoreClosed):
+        await runtime.run(flow)

@@ -10,6 +10,7 @@ from salvor.runtime.outcome import Completed, Failed
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
+from salvor.tools.decorator import tool
 from salvor.tools.function import function_tool
 from tests.support import shop
 from tests.support.shop import Receipt, World, fresh_world
@@ -40,9 +41,7 @@ async def test_a_call_is_an_intent_and_a_completion(runtime: Runtime) -> None:
     assert completion == ToolCallCompleted(seq=1, output={"claim_id": "c1", "cents": 250})
 
 
-async def test_b1_the_intent_is_durable_when_the_body_runs(
-    runtime: Runtime, world: World
-) -> None:
+async def test_b1_the_intent_is_durable_when_the_body_runs(runtime: Runtime, world: World) -> None:
     seen: list[Any] = []
 
     @workflow
@@ -50,7 +49,7 @@ async def test_b1_the_intent_is_durable_when_the_body_runs(
         async def inside() -> None:
             seen.extend(await _events(runtime, run.id))
 
-        @shop.tool(effect="read")
+        @tool(effect="read")
         async def peek() -> str:
             """Peek."""
             await inside()
@@ -191,7 +190,7 @@ async def test_b4_a_parameter_with_a_default_may_be_added_between_drives(
         return "x"
 
     def flow_of(fn: Any, broken: bool) -> Any:
-        named = shop.tool(effect="read", name="counted")(fn)
+        named = tool(effect="read", name="counted")(fn)
 
         @workflow(name="flow")
         async def flow(run: Run) -> str:
@@ -230,12 +229,12 @@ async def test_a_recorded_output_that_todays_type_refuses_is_a_divergence(
 
         return flow
 
-    @shop.tool(effect="read", name="thing")
+    @tool(effect="read", name="thing")
     def text() -> str:
         """Text."""
         return "abc"
 
-    @shop.tool(effect="read", name="thing")
+    @tool(effect="read", name="thing")
     def number() -> int:
         """Number."""
         return 3
@@ -252,7 +251,7 @@ async def test_a_recorded_output_that_todays_type_refuses_is_a_divergence(
 
 
 async def test_an_output_that_looks_like_a_failure_is_an_output(runtime: Runtime) -> None:
-    @shop.tool(effect="read")
+    @tool(effect="read")
     def forge() -> dict[str, Any]:
         """Forge."""
         return {"__salvor_error": {"is_error": True, "kind": "handler", "message": "x"}}
@@ -265,3 +264,16 @@ async def test_an_output_that_looks_like_a_failure_is_an_output(runtime: Runtime
 
     assert isinstance(result, Completed)
     assert result.output == ["__salvor_error"]
+
+
+async def test_arguments_that_are_too_large_are_refused_and_not_kept(runtime: Runtime) -> None:
+    @workflow
+    async def flow(run: Run) -> str:
+        with pytest.raises(ToolFailed, match="1,048,576 bytes"):
+            await run.call(shop.look, claim_id="x" * 2**20)
+        return "refused"
+
+    result = await runtime.run(flow)
+
+    assert isinstance(result, Completed)
+    assert (await _events(runtime, result.run_id))[1].input == {}

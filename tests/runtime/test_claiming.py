@@ -13,6 +13,7 @@ from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
 from salvor.stores.memory import MemoryStore
+from salvor.tools.decorator import tool
 from tests.runtime.conftest import MakeRuntime
 from tests.support import shop
 from tests.support.shop import Receipt, World, fresh_world, happened
@@ -64,9 +65,7 @@ async def test_e4_a_third_run_copies_from_the_one_that_executed(runtime: Runtime
     assert copy.deduplicated_from == Origin(run_id=first.run_id, seq=1)
 
 
-async def test_e4_another_input_under_the_same_key_collides(
-    runtime: Runtime, world: World
-) -> None:
+async def test_e4_another_input_under_the_same_key_collides(runtime: Runtime, world: World) -> None:
     await runtime.run(shop.paying, claim_id="c1", cents=5)
     result = await runtime.run(shop.paying, claim_id="c1", cents=6)
 
@@ -77,7 +76,7 @@ async def test_e4_another_input_under_the_same_key_collides(
 
 
 async def test_e4_an_integral_float_is_the_same_input(runtime: Runtime) -> None:
-    @shop.tool(effect="idempotent", idempotency_key="name")
+    @tool(effect="idempotent", idempotency_key="name")
     def scale(name: str, factor: float) -> float:
         """Scale."""
         return factor
@@ -206,7 +205,7 @@ async def test_e5_a_run_waits_for_a_holder_that_is_still_at_it(
     first, second = make_runtime(store), make_runtime(store)
     started, let_go = anyio.Event(), anyio.Event()
 
-    @shop.tool(effect="write", idempotency_key="n")
+    @tool(effect="write", idempotency_key="n")
     async def slow(n: int) -> int:
         """Slow."""
         world.log.append("slow")
@@ -263,7 +262,7 @@ async def test_e4_a_copy_is_checked_against_the_hash_in_the_claims_row(
 async def test_e1_keys_5_and_text_5_differ_and_5_and_5_point_0_do_not(
     runtime: Runtime, world: World
 ) -> None:
-    @shop.tool(effect="write", idempotency_key="n")
+    @tool(effect="write", idempotency_key="n")
     def put(n: int | str | float) -> str:
         """Put."""
         world.log.append(repr(n))

@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
 from salvor.stores.memory import MemoryStore
 from salvor.testing.clock import FakeClock
+from salvor.tools.decorator import tool
 from salvor.tools.function import function_tool
 from tests.runtime.conftest import MakeRuntime
 from tests.support import shop
@@ -44,9 +46,7 @@ async def test_c6_the_head_names_workflow_version_target_and_input(runtime: Runt
     assert head.workflow.target == "tests.support.shop:paying"
 
 
-async def test_c6_a_run_is_resumed_by_its_recorded_target(
-    runtime: Runtime, world: World
-) -> None:
+async def test_c6_a_run_is_resumed_by_its_recorded_target(runtime: Runtime, world: World) -> None:
     world.trouble = [happened(None)]
     opened = await runtime.run(shop.sending)
     assert isinstance(opened, OpenWrite)
@@ -57,14 +57,14 @@ async def test_c6_a_run_is_resumed_by_its_recorded_target(
 
 
 async def test_c6_another_version_diverges_at_the_head(runtime: Runtime) -> None:
-    def flow(version: str) -> object:
+    def flow(version: str) -> Any:
         @workflow(name="flow", version=version)
         async def flow(run: Run) -> bool:
             return await run.suspend("?", bool)
 
         return flow
 
-    parked = await runtime.run(flow("1"))  # type: ignore[arg-type]
+    parked = await runtime.run(flow("1"))
     with pytest.raises(Divergence, match="agent_def_hash"):
         await runtime.resume(parked.run_id, flow("2"))
 
@@ -134,7 +134,7 @@ async def test_g1_a_driver_taken_over_while_its_tool_runs_keeps_what_it_learnt(
     store = MemoryStore(clock=clock)
     slow, fast = make_runtime(store, clock=clock), make_runtime(store, clock=clock)
 
-    @shop.tool(effect="write")
+    @tool(effect="write")
     async def overtaken() -> str:
         """Be overtaken while running."""
         world.log.append("done")
@@ -224,9 +224,7 @@ async def test_a_read_left_open_runs_again_and_an_idempotent_one_under_its_key(
         assert len((await runtime.history(run_id)).envelopes) == 4
 
 
-async def test_a1_a_crashed_execution_counts_for_the_extent(
-    runtime: Runtime, world: World
-) -> None:
+async def test_a1_a_crashed_execution_counts_for_the_extent(runtime: Runtime, world: World) -> None:
     world.trouble = [KeyboardInterrupt(), happened(False, final=True)]  # type: ignore[list-item]
     run_id = runtime.new_run_id()
     with pytest.raises(KeyboardInterrupt):

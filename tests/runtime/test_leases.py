@@ -60,9 +60,7 @@ def test_a_renewed_lease_stands_again(keeper: LeaseKeeper, clock: FakeClock) -> 
     keeper.stop()
 
 
-def test_g2_a_lost_lease_never_stands_again(
-    keeper: LeaseKeeper, store: RenewingStore
-) -> None:
+def test_g2_a_lost_lease_never_stands_again(keeper: LeaseKeeper, store: RenewingStore) -> None:
     keeper.add(FENCE, taken=1000.0)
     store.lost = {FENCE}
     keeper.renew()

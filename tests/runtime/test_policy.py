@@ -18,9 +18,7 @@ def _decide(
     answer: bool = False,
     retry_after: float | None = None,
 ) -> Decision:
-    fault = Fault(
-        message="x", extent=extent, final=final, answer=answer, retry_after=retry_after
-    )
+    fault = Fault(message="x", extent=extent, final=final, answer=answer, retry_after=retry_after)
     return decide(
         effect,
         fault,
@@ -81,9 +79,9 @@ def test_a4_an_exception_declared_an_answer_ends_the_call_at_once() -> None:
 def test_a5_backoff_doubles_with_full_jitter_and_is_capped() -> None:
     retry = Retry(attempts=20, backoff=0.5)
     for executions, longest in ((1, 0.5), (2, 1.0), (3, 2.0), (12, 30.0)):
-        assert _decide(
-            "read", "no", executions=executions, jitter=1.0, retry=retry
-        ) == Again(longest)
+        assert _decide("read", "no", executions=executions, jitter=1.0, retry=retry) == Again(
+            longest
+        )
         assert _decide("read", "no", executions=executions, jitter=0.0, retry=retry) == Again(0.0)
 
 

@@ -19,6 +19,7 @@ from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
 from salvor.stores.memory import MemoryStore
 from salvor.testing.clock import FakeClock, FakeIds
+from salvor.tools.decorator import tool
 from tests.runtime.conftest import MakeRuntime
 from tests.support import shop
 from tests.support.shop import Receipt, World, fresh_world, happened
@@ -156,7 +157,7 @@ async def test_f1_resolving_is_refused_under_a_live_lease(
     driver, operator = make_runtime(store, clock=clock), make_runtime(store, clock=clock)
     refused: list[LeaseHeld] = []
 
-    @shop.tool(effect="write")
+    @tool(effect="write")
     async def resolve_me() -> str:
         """Be resolved from outside while running."""
         try:
@@ -183,7 +184,7 @@ async def test_an_output_cannot_be_checked_without_its_tool(
     opened = await runtime.run(shop.paying, claim_id="c1")
     assert isinstance(opened, Completed)
 
-    @shop.tool(effect="write")
+    @tool(effect="write")
     async def local() -> str:
         """Local."""
         raise happened(None)

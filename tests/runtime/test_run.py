@@ -10,6 +10,7 @@ from salvor.runtime.outcome import Completed, Failed, OpenWrite, Parked
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
+from salvor.tools.decorator import tool
 from tests.support import shop
 from tests.support.shop import World, fresh_world, happened
 
@@ -123,7 +124,7 @@ async def test_c1_a_stopped_run_refuses_every_step(runtime: Runtime, world: Worl
 async def test_c1_a_cancelled_call_stops_the_run_and_leaves_its_intent(
     runtime: Runtime, world: World
 ) -> None:
-    @shop.tool(effect="write")
+    @tool(effect="write")
     async def hang() -> str:
         """Hang."""
         world.log.append("hang")
@@ -150,7 +151,7 @@ async def test_a7_a_cancelled_drive_records_nothing_and_can_be_resumed(
 ) -> None:
     first = True
 
-    @shop.tool(effect="read")
+    @tool(effect="read")
     async def wait() -> str:
         """Wait."""
         nonlocal first
@@ -180,7 +181,7 @@ async def test_c2_a_second_step_at_the_same_time_is_refused_and_not_recorded(
 ) -> None:
     refused = anyio.Event()
 
-    @shop.tool(effect="read")
+    @tool(effect="read")
     async def busy(claim_id: str) -> str:
         """Busy."""
         world.log.append(claim_id)
@@ -337,7 +338,7 @@ async def test_the_clock_is_read_once_and_is_aware(runtime: Runtime) -> None:
 async def test_a_tool_that_raises_what_is_not_an_exception_crashes_the_drive(
     runtime: Runtime,
 ) -> None:
-    @shop.tool(effect="write")
+    @tool(effect="write")
     def leave() -> None:
         """Leave."""
         raise SystemExit(3)
@@ -354,9 +355,7 @@ async def test_a_tool_that_raises_what_is_not_an_exception_crashes_the_drive(
     assert (await runtime.state(run_id)).status == "needs-reconciliation"
 
 
-async def test_toolfailed_is_the_only_error_a_call_raises(
-    runtime: Runtime, world: World
-) -> None:
+async def test_toolfailed_is_the_only_error_a_call_raises(runtime: Runtime, world: World) -> None:
     @workflow
     async def flow(run: Run) -> str:
         try:
@@ -370,3 +369,14 @@ async def test_toolfailed_is_the_only_error_a_call_raises(
 
     assert isinstance(result, Completed)
     assert result.output == ToolFailed.__name__
+
+
+async def test_a_failure_text_that_utf8_cannot_carry_is_escaped(runtime: Runtime) -> None:
+    @workflow
+    async def flow(run: Run) -> None:
+        raise WorkflowFailed("half \udcaf a pair")
+
+    result = await runtime.run(flow)
+
+    assert isinstance(result, Failed)
+    assert result.error == "half \\udcaf a pair"

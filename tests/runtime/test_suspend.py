@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from pydantic import BaseModel
 
@@ -103,14 +105,14 @@ async def test_an_answer_to_a_run_that_waits_for_none_is_refused(runtime: Runtim
 
 
 async def test_a_question_that_changed_is_a_divergence(runtime: Runtime) -> None:
-    def flow(reason: str, answer: type) -> object:
+    def flow(reason: str, answer: type) -> Any:
         @workflow(name="flow")
         async def asking(run: Run) -> str:
             return str(await run.suspend(reason, answer))
 
         return asking
 
-    parked = await runtime.run(flow("a?", bool))  # type: ignore[arg-type]
+    parked = await runtime.run(flow("a?", bool))
     with pytest.raises(Divergence, match="reason"):
         await runtime.resume(parked.run_id, flow("b?", bool))
     with pytest.raises(Divergence, match="input_schema"):

@@ -69,7 +69,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         load_module(str(tmp_path / "none.py"))
     with pytest.raises(TargetError, match="no module 'nowhere_at_all'"):
         load_module("nowhere_at_all")
-    with pytest.raises(TargetError, match="'flaw'. It has flow"):
+    with pytest.raises(TargetError, match=r"'flaw'\. It has flow"):
         load_target(f"{file}:flaw")
     with pytest.raises(TargetError, match="names no function"):
         load_target(str(file))
