@@ -19,7 +19,8 @@
         LogError
             TamperEvident, MalformedLog, UnsupportedEvent, Divergence, AppendRefused
         StoreError
-            StoreUnavailable (StoreClosed), StoreVersionError, StoreBusy, CommitUnknown, Conflict, Fenced
+            StoreUnavailable (StoreClosed), StoreVersionError, StoreBusy, CommitUnknown,
+            Conflict, Fenced
         PluginError
         TargetError            a MODULE:NAME that cannot be loaded
 
@@ -308,7 +309,7 @@ class LeaseHeld(RunError):
 
 
 class NotDoneRefused(RunError):
-    """ "It never happened" cannot be said while the worker may still act (DURABILITY F2)."""
+    """The word "never happened" while the worker may still act (DURABILITY F2)."""
 
     code = "worker_may_live"
 
