@@ -105,7 +105,10 @@ class FairLock:
 
     def _entered(self) -> None:
         fcntl.flock(self._next, fcntl.LOCK_UN)
-        os.pwrite(self._main, self._name, 0)
+        try:
+            os.pwrite(self._main, self._name, 0)
+        except OSError:  # a full disk: the lock is held all the same, only not signed
+            return
 
 
 class _Waiter:
@@ -132,7 +135,10 @@ class _Waiter:
             return self._got
 
     def _acquire(self) -> None:
-        self._lock.acquire()
+        try:
+            self._lock.acquire()
+        except (OSError, ValueError):  # closed in the meantime: nobody waits any more
+            return
         with self._change:
             if not self._wanted:
                 self._lock.release()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import stat
 from collections.abc import Callable, Iterator
 from importlib import resources
 
@@ -62,8 +61,9 @@ def check_path(path: str) -> None:
             f"the store {path} cannot be made: there is no directory {directory}.",
             hint="Make the directory first.",
         )
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise StoreUnavailable(f"{path} is not a file.", hint="Name a file with --store.")
     _check_rights(path, directory)
-    _check_size(path)
 
 
 def _check_rights(path: str, directory: str) -> None:
@@ -78,45 +78,6 @@ def _check_rights(path: str, directory: str) -> None:
             f"the store {path} is read-only for this user.",
             hint="Give this user the right to read and write the file.",
         )
-
-
-def _check_size(path: str) -> None:
-    """Refuse a file that is shorter than its own header says.
-
-    SQLite itself notices only when a page that is gone is wanted. While a write-ahead log
-    holds pages, the file may lawfully be shorter.
-    """
-    try:
-        with open(path, "rb") as file:
-            header = file.read(100)
-            size = os.fstat(file.fileno()).st_size
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise StoreUnavailable(f"the store {path} cannot be read: {error}.") from error
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise StoreUnavailable(f"{path} is not a file.", hint="Name a file with --store.")
-    wanted = _size_in_header(header)
-    if wanted > size and not _has_content(f"{path}-wal"):
-        raise StoreUnavailable(
-            f"the store {path} is damaged: it has {size} bytes where it should have {wanted}.",
-            hint="Keep the file as it is and restore the store from a backup.",
-        )
-
-
-def _size_in_header(header: bytes) -> int:
-    # Offsets: 16 page size, 24 change counter, 28 pages, 92 the counter "pages" was set at.
-    if len(header) < 100 or header[24:28] != header[92:96]:
-        return 0
-    page_size = int.from_bytes(header[16:18], "big")
-    return int.from_bytes(header[28:32], "big") * (65536 if page_size == 1 else page_size)
-
-
-def _has_content(path: str) -> bool:
-    try:
-        return os.stat(path).st_size > 0
-    except OSError:
-        return False
 
 
 def is_current(connection: sqlite3.Connection, path: str) -> bool:

@@ -154,6 +154,7 @@ async def s5_a_claim_is_taken_only_where_it_may_be(make: MakeStore) -> None:
         assert claim is not None
         assert (claim.state, claim.intent_seq, claim.generation) == ("committed", 2, 2)
         assert (claim.completion_seq, claim.output_hash) == (3, "out")
+        await _raised(Conflict, log.append("end", claims=(log.settle(2, "released"),)))
         assert await other.append("intent", claims=(other.take(),)) == claim
         assert await _texts(store, "run-2") == []
 

@@ -165,6 +165,18 @@ async def test_a_store_is_read_and_closed_while_a_stopped_process_holds_the_lock
     worker.go_on()
 
 
+def test_a_new_store_is_not_made_while_a_stopped_process_holds_the_lock(
+    path: Path, start_worker: StartWorker
+) -> None:
+    worker = start_worker()
+    worker.do("hold_lock", str(path))
+    worker.stop()
+    with pytest.raises(StoreBusy, match=f"process {worker.pid} on"):
+        SqliteStore.open(path, patience=0.1)
+    assert not path.exists()
+    worker.go_on()
+
+
 async def test_a_lock_held_by_another_program_is_told_apart(path: Path) -> None:
     async with opened(path, patience=0.2) as store:
         log = await start_log(store, "run-1")

@@ -333,6 +333,45 @@ async def test_a_fence_from_elsewhere_can_be_used(path: Path) -> None:
     await second.close()
 
 
+async def test_what_waits_for_the_lock_shares_one_commit(path: Path) -> None:
+    commits: list[str] = []
+
+    def traced(name: str) -> sqlite3.Connection:
+        db = sqlite3.connect(name, isolation_level=None, check_same_thread=False)
+        db.set_trace_callback(lambda text: commits.append(text) if text == "COMMIT" else None)
+        return db
+
+    store = SqliteStore.open(path, connect=traced)
+    logs = [await start_log(store, f"run-{number}") for number in range(20)]
+    lock = FairLock(f"{path}-lock")
+    async with anyio.create_task_group() as group:
+        with lock.held():
+            commits.clear()
+            for log in logs:
+                group.start_soon(log.append, "a")
+            await anyio.wait_all_tasks_blocked()
+    assert len(commits) == 1
+    assert [(await store.head(log.fence.run_id)).length for log in logs] == [1] * 20
+    lock.close()
+    await store.close()
+
+
+async def test_a_fault_of_the_writer_itself_reaches_its_callers_and_stops_nothing(
+    path: Path, faults: type[Faults]
+) -> None:
+    def breaks(db: Faulty) -> sqlite3.Cursor:
+        raise RuntimeError("a bug")
+
+    store = SqliteStore.open(path, connect=connect)
+    log = await start_log(store, "run-1")
+    faults.now = breaks
+    with pytest.raises(RuntimeError, match="a bug"):
+        await log.append("a")
+    await log.append("b")
+    assert await texts(store) == ["b"]
+    await store.close()
+
+
 async def test_every_write_is_synced_and_begins_with_the_write_lock(path: Path) -> None:
     statements: list[str] = []
     connections: list[sqlite3.Connection] = []
