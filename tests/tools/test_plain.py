@@ -88,7 +88,7 @@ def test_a_model_gives_what_was_set_and_its_tags() -> None:
         pets=[Cat(name="a"), Dog(name="b")],
         labels={"y", "x"},
         pair=(Cat(name="c", age=2), 1),
-        more={"deep": {"b", "a"}},
+        **more,
     )
 
     assert to_json({"home": home}) == {

@@ -8,12 +8,12 @@ import warnings
 from collections.abc import Awaitable
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, computed_field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, SecretStr, computed_field
 from typing_extensions import TypedDict
 
 from salvor.errors import OutputRefused, ToolDefinitionError
@@ -207,6 +207,42 @@ def test_the_schema_is_that_of_the_json() -> None:
         "items": {"$ref": "#/$defs/Style"},
         "type": "array",
     }
+
+
+def test_typed_dicts_and_named_tuples_have_closed_schemas_without_noise() -> None:
+    class Pair(NamedTuple):
+        left: int
+        right: int = 2
+
+    assert typed(Row).schema == {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["a"],
+        "properties": {"a": {"type": "integer"}},
+    }
+    assert typed(Pair).schema == {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": 2,
+        "prefixItems": [{"type": "integer"}, {"type": "integer", "default": 2}],
+    }
+
+
+def test_bytes_of_a_model_are_what_that_model_makes_of_them() -> None:
+    class Blob(BaseModel):
+        data: bytes
+
+    kind = typed(Blob)
+
+    assert kind.encode(Blob(data=b"hi")) == {"data": "hi"}
+    assert kind.schema is not None
+    assert kind.schema["properties"] == {"data": {"type": "string", "format": "binary"}}
+
+
+def test_a_result_that_a_serialiser_makes_no_json_of_is_refused() -> None:
+    odd = Annotated[int, PlainSerializer(lambda value: object())]
+
+    assert "Unable to serialize" in str(refused(odd, 1))
 
 
 def test_a_model_that_takes_more_is_published_open() -> None:

@@ -13,7 +13,8 @@ from functools import partial, wraps
 from typing import Annotated, Any, Literal, Optional
 
 import pytest
-from pydantic import AliasChoices, BaseModel, Field, SecretStr
+from pydantic import AliasChoices, BaseModel, Field, SecretStr, field_validator
+from typing_extensions import TypeAliasType
 
 from salvor.errors import ToolDefinitionError
 from salvor.tools import context as renamed
@@ -166,6 +167,18 @@ def test_a_default_that_is_no_json_is_left_out_and_never_shown_as_text() -> None
     def find(name: str = missing, lock: int = Conn()) -> None: ...  # type: ignore[assignment]
 
     assert properties(find) == {"name": {"type": "string"}, "lock": {"type": "integer"}}
+
+
+def test_a_models_default_that_is_no_json_is_left_out_without_noise() -> None:
+    class Odd(BaseModel):
+        x: int = Field(default=Conn())
+
+    def take(value: Any) -> None: ...
+
+    take.__annotations__["value"] = Odd
+    schema: Any = built(take).input_schema
+
+    assert schema["$defs"]["Odd"]["properties"] == {"x": {"type": "integer"}}
 
 
 def test_a_default_that_the_type_refuses_is_not_advertised() -> None:
@@ -592,6 +605,65 @@ def test_a_wrapper_has_the_signature_of_what_it_wraps() -> None:
 
     assert list(properties(wrapper)) == ["name"]
     assert built(wrapper).output_schema == {"type": "integer"}
+
+
+def test_an_alias_of_a_type_is_looked_through() -> None:
+    secret = TypeAliasType("secret", list[SecretStr])
+    whole = TypeAliasType("whole", int)
+
+    def take(value: Any) -> None: ...
+
+    take.__annotations__["value"] = secret
+    assert "SecretStr" in refused(take).reason
+    take.__annotations__["value"] = whole
+    assert built(take).prepare({"value": "5"}).arguments == {"value": 5}
+
+
+def test_a_default_that_makes_the_authors_check_raise_is_not_advertised() -> None:
+    class Odd(BaseModel):
+        x: int
+
+        @field_validator("x")
+        @classmethod
+        def check(cls, value: int) -> int:
+            return 1 // value
+
+    odd = Odd.model_construct(_fields_set={"x"}, x=0)
+
+    def take(value: Any = odd) -> None: ...
+
+    take.__annotations__["value"] = Odd
+    assert "default" not in properties(take)["value"]
+
+
+def test_a_pattern_that_the_checker_cannot_match_is_refused() -> None:
+    def take(value: Annotated[str, Field(json_schema_extra={"pattern": "(?=a)"})]) -> None: ...
+
+    assert "cannot be used" in refused(take).reason
+
+
+def test_what_the_model_says_of_a_field_that_its_function_fills() -> None:
+    def take(value: int = 3) -> None: ...
+
+    field = built(take).input.model.model_fields["value"]
+
+    assert repr(field.default) == "<left to the function>"
+
+
+def test_a_variable_that_is_assigned_later_does_not_matter() -> None:
+    def take(value: int) -> None:
+        print(later)
+
+    found = built(take)
+    later = 1
+
+    assert found.prepare({"value": later}).values == {"value": 1}
+
+
+def test_a_nullable_literal_needs_no_widening() -> None:
+    def take(value: Literal["a", None] = None) -> None: ...
+
+    assert properties(take)["value"]["enum"] == ["a", None]
 
 
 def test_a_stated_signature_is_honoured() -> None:
