@@ -265,3 +265,37 @@ async def test_a_damaged_run_hides_no_other_in_a_listing(make_runtime: MakeRunti
     statuses = {row.run_id: row.status for row in await runtime.list()}
 
     assert statuses == {first.run_id: "unreadable", second.run_id: "completed"}
+
+
+async def test_g1_a_dangling_call_runs_again_only_while_the_run_is_ours(
+    make_runtime: MakeRuntime, world: World
+) -> None:
+    class Stealing(MemoryStore):
+        """Somebody takes the run over while its log is read for the replay."""
+
+        stealing = False
+
+        async def read(self, run_id: str, *, after: int = -1, limit: int = 1000) -> Any:
+            page = await super().read(run_id, after=after, limit=limit)
+            if self.stealing and page.head.lease is not None:
+                clock.move(31)
+                await self.take_over(run_id, thief._host.driver, lease=30)
+                owner._host.keeper.add(_fence_of(owner), taken=clock.boot())
+            return page
+
+    def _fence_of(runtime: Runtime) -> Any:
+        return next(iter(runtime._host.keeper._held))
+
+    clock = FakeClock()
+    store = Stealing(clock=clock)
+    owner, thief = make_runtime(store, clock=clock), make_runtime(store, clock=clock)
+    world.trouble = [KeyboardInterrupt()]  # type: ignore[list-item]
+    run_id = owner.new_run_id()
+    with pytest.raises(KeyboardInterrupt):
+        await owner.start(shop.looking, run_id=run_id)
+    store.stealing = True
+
+    with pytest.raises(Fenced):
+        await owner.resume(run_id, shop.looking)
+
+    assert len(world.keys) == 1

@@ -90,11 +90,16 @@ async def test_c1_a_park_swallowed_by_the_workflow_is_a_park(runtime: Runtime) -
             await run.suspend("sure?", bool)
         except BaseException:
             pass
+        try:
+            await run.now()
+        except BaseException:
+            pass
         return "went on"
 
     result = await runtime.run(flow)
 
     assert isinstance(result, Parked)
+    assert await _length(runtime, result.run_id) == 2
 
 
 async def test_c1_a_stopped_run_refuses_every_step(runtime: Runtime, world: World) -> None:
@@ -285,26 +290,37 @@ async def test_an_output_the_workflow_does_not_promise_is_a_bug(runtime: Runtime
 async def test_a_step_left_behind_is_waited_for_before_the_run_ends(
     runtime: Runtime, world: World
 ) -> None:
+    inside, let_go = anyio.Event(), anyio.Event()
+
+    @tool(effect="write")
+    async def linger() -> str:
+        """Linger."""
+        inside.set()
+        await let_go.wait()
+        world.log.append("lingered")
+        return "done"
+
+    results: list[Any] = []
     async with anyio.create_task_group() as outer:
 
         @workflow
         async def flow(run: Run) -> str:
-            began = anyio.Event()
-
-            async def behind() -> None:
-                began.set()
-                await run.call(shop.send, "c1")
-
-            outer.start_soon(behind)
-            await began.wait()
-            await anyio.sleep(0)
+            outer.start_soon(run.call, linger)
+            await inside.wait()
             return "returned"
 
-        result = await runtime.run(flow)
+        async def drive() -> None:
+            results.append(await runtime.run(flow))
 
-    assert isinstance(result, Completed)
-    assert world.log == ["send c1"]
-    assert await _length(runtime, result.run_id) == 4
+        outer.start_soon(drive)
+        await inside.wait()
+        await anyio.wait_all_tasks_blocked()
+        assert results == []
+        let_go.set()
+
+    assert isinstance(results[0], Completed)
+    assert world.log == ["lingered"]
+    assert await _length(runtime, results[0].run_id) == 4
 
 
 async def test_a_run_that_has_ended_refuses_steps_from_tasks_left_behind(
