@@ -43,7 +43,7 @@ def existing(store: str) -> str:
     Raises:
         StoreUnavailable: it names a file that does not exist.
     """
-    path = store.removeprefix("sqlite://")
+    path = store.removeprefix("sqlite:///")
     is_file = store != "memory:" and "://" not in path
     if is_file and not Path(path).exists():
         raise StoreUnavailable(

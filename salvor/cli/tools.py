@@ -12,8 +12,20 @@ from salvor.cli.render_tool import tool_page
 from salvor.cli.report import report
 from salvor.cli.session import with_runtime
 from salvor.clock import SystemIds
+from salvor.registry.registry import Registry
 from salvor.runtime.runtime import Runtime
 from salvor.values import JsonObject
+
+
+def _installed() -> Registry:
+    """The installed tools; a plugin that is broken is named and left out."""
+    registry, reports = installed_tools()
+    for failed in (entry for entry in reports if entry.error is not None):
+        output.complain(
+            f"salvor: the plugin {failed.entry_point} of {failed.distribution} is left out: "
+            f"{failed.error}"
+        )
+    return registry
 
 
 @click.group()
@@ -28,7 +40,7 @@ def tools() -> None:
 @click.argument("targets", metavar="[TOOL]...", nargs=-1)
 def list_tools(targets: tuple[str, ...]) -> int:
     """List the installed tools, or those of the modules named."""
-    registry, _ = installed_tools()
+    registry = _installed()
     found = (
         [
             tool
@@ -51,7 +63,7 @@ def list_tools(targets: tuple[str, ...]) -> int:
 @click.argument("tool")
 def show(tool: str) -> int:
     """Show one tool in full, its schemas included."""
-    registry, _ = installed_tools()
+    registry = _installed()
     found, _ = tool_at(registry, tool)
     output.say(tool_page(found))
     return 0
@@ -67,7 +79,7 @@ def show(tool: str) -> int:
 @click.pass_obj
 def call(obj: dict[str, str], tool: str, given: JsonObject, run_id: str | None) -> int:
     """Call a tool once, as a run of its own in the store."""
-    registry, _ = installed_tools()
+    registry = _installed()
     found, target = tool_at(registry, tool)
     found.prepare(given)  # refused before an id is printed
     chosen = run_id or SystemIds().run_id()

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,6 +107,33 @@ def test_a_tool_whose_schema_cannot_be_built_is_named_with_place_and_parameter(
         assert (ended.code, ended.out) == (1, "")
         assert "broken.py:" in ended.complaint
         assert "parameter 'at'" in ended.complaint
+
+
+def test_a_broken_plugin_is_named_and_stops_nothing(tmp_path: Path) -> None:
+    metadata = tmp_path / "storm_tools-1.2.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: storm-tools\nVersion: 1.2\n")
+    (metadata / "entry_points.txt").write_text("[salvor]\nstorm = storm_tools\n")
+    (tmp_path / "storm_tools.py").write_text("raise RuntimeError('no wind')\n")
+
+    def salvor(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "salvor", *words],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.getcwd()])},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+    plugins, tools = salvor("plugins", "list"), salvor("tools", "list")
+
+    assert re.search(
+        r"^storm-tools +1\.2 +storm = storm_tools +failed ", plugins.stdout, re.MULTILINE
+    )
+    assert "salvor.builtin" in tools.stdout
+    assert tools.stderr.startswith("salvor: the plugin storm of storm-tools is left out: ")
+    assert "no wind" in tools.stderr
+    assert salvor("--version").stderr == ""
 
 
 def test_plugins_are_listed_with_what_came_of_them(salvor: Salvor) -> None:
