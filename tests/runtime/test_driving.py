@@ -299,3 +299,10 @@ async def test_g1_a_dangling_call_runs_again_only_while_the_run_is_ours(
         await owner.resume(run_id, shop.looking)
 
     assert len(world.keys) == 1
+
+
+async def test_a_lease_is_given_back_and_kept_no_longer(runtime: Runtime) -> None:
+    result = await runtime.run(shop.looking)
+
+    assert runtime._host.keeper._held == {}
+    assert (await runtime.store.head(result.run_id)).lease is None
