@@ -149,7 +149,8 @@ async def test_clean_up_that_fails_leaves_the_outcome_of_a_write_open(
         yield "x"
         raise ConnectionError("lost at commit")
 
-    @tool(effect="write")
+    # Even an error that, raised by the body, would say that nothing happened.
+    @tool(effect="write", refusals=(ConnectionError,))
     async def write(x: str = Depends(committing)) -> str:
         """Write."""
         return x
