@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 from salvor.errors import Conflict, SalvorError
 from salvor.events.claims import ClaimChange
 from salvor.stores import statements as sql
-from salvor.stores.writes import AppendWrite, Withdrawn, Write, plain_change
+from salvor.stores.claim_table import plain_change
+from salvor.stores.writes import AppendWrite, Withdrawn, Write
 
 AnyWrite: TypeAlias = Write[Any]
 

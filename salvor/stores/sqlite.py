@@ -25,6 +25,7 @@ from salvor.events.store import (
 )
 from salvor.stores import records, schema
 from salvor.stores import statements as sql
+from salvor.stores.claim_table import held_claim, read_claim
 from salvor.stores.drivers import DriverLocks
 from salvor.stores.faults import busy, translated
 from salvor.stores.lockfile import FairLock
@@ -42,8 +43,6 @@ from salvor.stores.writes import (
     TakeOverWrite,
     WaitWrite,
     drives,
-    held_claim,
-    read_claim,
 )
 
 PATIENCE = 60.0

@@ -33,10 +33,11 @@ RELEASE = (
 )
 DRIVES = "SELECT 1 FROM runs WHERE driver = ? AND lease_until > ? LIMIT 1"
 
-# The fence of every append: it changes one row or the append is refused.
+# The fence of every append: it changes one row or the append is refused. A run that waits
+# is left alone, too: its wait has to be ended first.
 ADVANCE = (
-    "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = ?"
-    " WHERE id = ? AND epoch = ? AND token = ? AND length = ? AND head_hash = ?"
+    "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = ? WHERE id = ?"
+    " AND epoch = ? AND token = ? AND length = ? AND head_hash = ? AND waiting = 0"
 )
 FIRST_EVENT = "UPDATE runs SET first_recorded_at = ? WHERE id = ?"
 SETTLE = (
@@ -87,6 +88,7 @@ WAIT = (
     "INSERT OR REPLACE INTO waits (run, namespace, scope, key, tool, holder_run, since)"
     " SELECT id, ?, ?, ?, ?, ?, ? FROM runs WHERE run_id = ?"
 )
+END_WAIT = "DELETE FROM waits WHERE run = ?"
 KEEP_LATE = (
     "INSERT INTO late_results (run_id, intent_seq, epoch, outcome, value, kept_at)"
     " SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM late_results"

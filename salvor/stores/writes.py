@@ -9,12 +9,13 @@ from typing import Any, Generic, TypeVar
 
 from salvor.errors import AnswerConflict, Fenced, UnknownRun
 from salvor.events.chain import GENESIS
-from salvor.events.claims import Claim, ClaimChange, ClaimId, MoveClaim, TakeClaim
+from salvor.events.claims import Claim, ClaimId
 from salvor.events.store import Append, Driver, Fence, Head, LateResult, Lease, Row, Settlement
 from salvor.handoff import Handoff
 from salvor.stores import records
 from salvor.stores import statements as sql
-from salvor.stores.claim_changes import ClaimStands, changed
+from salvor.stores.claim_changes import ClaimStands
+from salvor.stores.claim_table import change_claims, read_claim
 from salvor.stores.drivers import DriverLocks
 from salvor.stores.instants import instant, micros
 from salvor.stores.records import LeaseReader
@@ -84,15 +85,20 @@ class AppendWrite(Write[Claim | None]):
         append = self.append
         if not self.key:
             self.key = _key(db, append.fence.run_id)
-        if db.execute(sql.ADVANCE, self.advance()).rowcount != 1:
+        if not self._advanced(db):
             check_fence(db, append.fence)
-            raise log_moved(append.fence.run_id)
+            ended = db.execute(sql.END_WAIT, (self.key,)).rowcount == 1
+            if not (ended and self._advanced(db)):
+                raise log_moved(append.fence.run_id)
         _insert_events(db, self.key, append.length, self.events())
         try:
             change_claims(db, append.claims)
         except ClaimStands as refusal:
             raise Withdrawn(refusal.claim) from refusal
         return None
+
+    def _advanced(self, db: sqlite3.Connection) -> bool:
+        return db.execute(sql.ADVANCE, self.advance()).rowcount == 1
 
     def landed(self, db: sqlite3.Connection) -> bool:
         """Its first row bears its nonce."""
@@ -124,6 +130,7 @@ class SettleWrite(Write[None]):
         head = self._checked_head(db)
         last = settlement.rows[-1]
         length = head.length + len(settlement.rows)
+        db.execute(sql.END_WAIT, (self._key,))
         db.execute(sql.SETTLE, (length, last.row_hash, last.recorded_at, self._token, self._key))
         rows = _events(self._key, settlement.rows, head.epoch + 1, settlement.nonce)
         _insert_events(db, self._key, head.length, rows)
@@ -332,52 +339,6 @@ def check_fence(db: sqlite3.Connection, fence: Fence) -> None:
 def drives(db: sqlite3.Connection, driver_id: str, now: int) -> bool:
     """Whether a lease of this driver has not run out."""
     return db.execute(sql.DRIVES, (driver_id, now)).fetchone() is not None
-
-
-def read_claim(db: sqlite3.Connection, claim_id: ClaimId) -> Claim | None:
-    """The claim as it stands."""
-    query = db.execute(sql.CLAIM, records.claim_key(claim_id))
-    return records.claim(claim_id, query.fetchone())
-
-
-def held_claim(db: sqlite3.Connection, run_id: str, intent_seq: int) -> Claim | None:
-    """The claim that an intent holds."""
-    record = db.execute(sql.HELD_CLAIM, (run_id, intent_seq)).fetchone()
-    if record is None:
-        return None
-    namespace, scope, key = record[-3:]
-    return records.claim(ClaimId(namespace=namespace, scope=scope, key=key), record[:-3])
-
-
-def change_claims(db: sqlite3.Connection, changes: Sequence[ClaimChange]) -> None:
-    """Carry out claim changes in their order.
-
-    Raises:
-        ClaimStands: a `TakeClaim` that may not take the key.
-        Conflict: a claim that is not held as the change says.
-    """
-    for change in changes:
-        statement, parameters = plain_change(change)
-        if db.execute(statement, parameters).rowcount != 1:
-            claim = changed(read_claim(db, change.id), change)
-            db.execute(sql.PUT_CLAIM, records.claim_record(claim))
-
-
-def plain_change(change: ClaimChange) -> tuple[str, tuple[Any, ...]]:
-    """The statement that changes one row in the plain cases, and none in all others.
-
-    Plain is the taking of a key that nobody ever took, and every change of a claim that is
-    held as the change says.
-    """
-    key = records.claim_key(change.id)
-    if isinstance(change, TakeClaim):
-        taken = (change.effect, change.run_id, change.intent_seq, change.input_hash)
-        return sql.FRESH_CLAIM, (*key, *taken)
-    held = (*key, change.run_id, change.intent_seq)
-    if isinstance(change, MoveClaim):
-        return sql.MOVE_CLAIM, (change.fresh_seq, *held)
-    settled = (change.to, change.extent, change.completion_seq, change.output_hash)
-    return sql.SETTLE_CLAIM, (*settled, *held)
 
 
 def _key(db: sqlite3.Connection, run_id: str) -> int:

@@ -15,25 +15,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 
 from salvor.clock import Clock
 from salvor.errors import AnswerConflict, Conflict, Fenced, LeaseHeld, SalvorError, UnknownRun
-from salvor.events.chain import GENESIS, ChainCheck
+from salvor.events.chain import GENESIS
 from salvor.events.claims import MoveClaim
 from salvor.events.store import LateResult, Store
 from salvor.testing.clock import FakeClock
-from salvor.testing.store_log import HERE, KEY, THERE, Log, start_log
+from salvor.testing.store_log import HERE, KEY, THERE, Log, raised, start_log, texts
 
 MakeStore = Callable[[Clock], Store]
 """Makes an empty store whose leases end by the given clock."""
 
 Check = Callable[[MakeStore], Awaitable[None]]
-
-E = TypeVar("E", bound=SalvorError)
 
 
 @asynccontextmanager
@@ -46,27 +43,10 @@ async def _opened(make: MakeStore) -> AsyncIterator[tuple[Store, FakeClock]]:
         await store.close()
 
 
-async def _raised(kind: type[E], doing: Awaitable[object]) -> E:
-    try:
-        result = await doing
-    except kind as error:
-        return error
-    raise AssertionError(f"expected {kind.__name__}, got {result!r}")
-
-
-async def _texts(store: Store, run_id: str) -> list[str]:
-    """The texts of a log whose chain holds."""
-    page = await store.read(run_id)
-    chain = ChainCheck(run_id)
-    chain.rows(page.rows)
-    chain.end(page.head)
-    return [row.envelope for row in page.rows]
-
-
 async def s1_a_take_over_voids_every_earlier_fence(make: MakeStore) -> None:
     """S1: epochs count up, tokens differ, unknown runs are made only if asked to."""
     async with _opened(make) as (store, clock):
-        await _raised(UnknownRun, store.take_over("run-1", HERE, lease=30.0))
+        await raised(UnknownRun, store.take_over("run-1", HERE, lease=30.0))
         first, head = await store.take_over("run-1", HERE, lease=30.0, create=True)
         assert (first.run_id, first.epoch, head.length, head.head_hash) == ("run-1", 1, 0, GENESIS)
         assert head.lease is not None
@@ -79,20 +59,20 @@ async def s1_a_take_over_voids_every_earlier_fence(make: MakeStore) -> None:
         assert (second.epoch, head.epoch, head.length) == (2, 2, 1)
         assert second.token != first.token
         assert head == await store.head("run-1")
-        await _raised(Fenced, log.append("b"))
-        await _raised(Fenced, store.confirm(first))
-        assert await _texts(store, "run-1") == ["a"]
+        await raised(Fenced, log.append("b"))
+        await raised(Fenced, store.confirm(first))
+        assert await texts(store, "run-1") == ["a"]
 
 
 async def s2_a_live_lease_keeps_others_out(make: MakeStore) -> None:
     """S2: refused until the lease expires or is released, naming who holds it."""
     async with _opened(make) as (store, clock):
         fence, _ = await store.take_over("run-1", HERE, lease=30.0, create=True)
-        held = await _raised(LeaseHeld, store.take_over("run-1", THERE, lease=30.0))
+        held = await raised(LeaseHeld, store.take_over("run-1", THERE, lease=30.0))
         assert (held.pid, held.host) == (HERE.pid, HERE.host)
-        await _raised(LeaseHeld, store.take_over("run-1", HERE, lease=30.0, create=True))
+        await raised(LeaseHeld, store.take_over("run-1", HERE, lease=30.0, create=True))
         clock.move(29.0)
-        await _raised(LeaseHeld, store.take_over("run-1", THERE, lease=30.0))
+        await raised(LeaseHeld, store.take_over("run-1", THERE, lease=30.0))
         await store.release(fence)
         assert (await store.head("run-1")).lease is None
         await store.take_over("run-1", THERE, lease=30.0)
@@ -110,28 +90,28 @@ async def s3_an_append_must_fit_the_head_exactly(make: MakeStore) -> None:
         good = log.prepare("c", claims=(log.take(),))
         fence = log.fence
         for other in (replace(fence, epoch=fence.epoch + 1), replace(fence, token="0" * 32)):
-            await _raised(Fenced, store.append(replace(good, fence=other)))
+            await raised(Fenced, store.append(replace(good, fence=other)))
         for wrong in (replace(good, length=1), replace(good, prev_hash=GENESIS)):
-            await _raised(Conflict, store.append(wrong))
-        await _raised(UnknownRun, store.append(replace(good, fence=replace(fence, run_id="no"))))
-        assert await _texts(store, "run-1") == ["a", "b"]
+            await raised(Conflict, store.append(wrong))
+        await raised(UnknownRun, store.append(replace(good, fence=replace(fence, run_id="no"))))
+        assert await texts(store, "run-1") == ["a", "b"]
         assert await store.claim(KEY) is None
         assert await store.append(good) is None
-        await _raised(Conflict, store.append(good))
-        assert await _texts(store, "run-1") == ["a", "b", "c"]
+        await raised(Conflict, store.append(good))
+        assert await texts(store, "run-1") == ["a", "b", "c"]
 
 
 async def s4_rows_come_back_byte_for_byte(make: MakeStore) -> None:
     """S4: whatever the text holds, and although the caller was cancelled."""
     async with _opened(make) as (store, _):
         log = await start_log(store, "run-1")
-        texts = ["{}", ' {"a": 1.0}\n', "\u00e9\u4e16\U0001f600", "'; DROP", "x" * 100_000, ""]
-        await log.append(*texts)
+        odd = ["{}", ' {"a": 1.0}\n', "\u00e9\u4e16\U0001f600", "'; DROP", "x" * 100_000, ""]
+        await log.append(*odd)
         with anyio.CancelScope() as scope:
             scope.cancel()
             await log.append("cancelled")
         await store.confirm(log.fence)
-        assert await _texts(store, "run-1") == [*texts, "cancelled"]
+        assert await texts(store, "run-1") == [*odd, "cancelled"]
 
 
 async def s5_a_claim_is_taken_only_where_it_may_be(make: MakeStore) -> None:
@@ -144,19 +124,19 @@ async def s5_a_claim_is_taken_only_where_it_may_be(make: MakeStore) -> None:
         assert stands == await store.claim(KEY)
         assert stands is not None
         assert (stands.state, stands.run_id, stands.generation) == ("held", "run-1", 1)
-        await _raised(Conflict, other.append("end", claims=(other.settle(0),)))
-        assert await _texts(store, "run-2") == []
+        await raised(Conflict, other.append("end", claims=(other.settle(0),)))
+        assert await texts(store, "run-2") == []
         move = MoveClaim(id=KEY, run_id="run-1", intent_seq=0, fresh_seq=2)
         await log.append("not done", "intent", claims=(move,))
-        await _raised(Conflict, log.append("end", claims=(log.settle(0),)))
+        await raised(Conflict, log.append("end", claims=(log.settle(0),)))
         await log.append("end", claims=(log.settle(2, output_hash="out"),))
         claim = await store.claim(KEY)
         assert claim is not None
         assert (claim.state, claim.intent_seq, claim.generation) == ("committed", 2, 2)
         assert (claim.completion_seq, claim.output_hash) == (3, "out")
-        await _raised(Conflict, log.append("end", claims=(log.settle(2, "released"),)))
+        await raised(Conflict, log.append("end", claims=(log.settle(2, "released"),)))
         assert await other.append("intent", claims=(other.take(),)) == claim
-        assert await _texts(store, "run-2") == []
+        assert await texts(store, "run-2") == []
 
 
 async def s5_a_released_or_failed_claim_can_be_taken_again(make: MakeStore) -> None:
@@ -200,8 +180,8 @@ async def s6_a_refused_append_stops_no_other(make: MakeStore) -> None:
         async with anyio.create_task_group() as group:
             for number in range(9):
                 group.start_soon(add, number)
-        written = [n for n in range(9) if await _texts(store, f"run-{n}") == ["a", "b"]]
-        empty = [n for n in range(9) if await _texts(store, f"run-{n}") == []]
+        written = [n for n in range(9) if await texts(store, f"run-{n}") == ["a", "b"]]
+        empty = [n for n in range(9) if await texts(store, f"run-{n}") == []]
         assert sorted(written + empty) == list(range(9))
         assert written == [n for n in range(9) if outcomes[n] is None]
         assert [n for n in written if 0 < n < 6] == [1, 2, 3]
@@ -240,7 +220,7 @@ async def s8_a_release_ends_the_lease_after_what_was_submitted(make: MakeStore) 
             group.start_soon(store.append, append)
             await anyio.wait_all_tasks_blocked()
             await store.release(log.fence)
-        assert await _texts(store, "run-1") == ["a"]
+        assert await texts(store, "run-1") == ["a"]
         assert (await store.head("run-1")).lease is None
         fence, _ = await store.take_over("run-1", THERE, lease=30.0)
         await store.release(log.fence)
@@ -251,7 +231,7 @@ async def s8_a_release_ends_the_lease_after_what_was_submitted(make: MakeStore) 
         await store.confirm(fence)
         clock.move(60.0)
         await store.confirm(fence)
-        await _raised(Fenced, store.confirm(log.fence))
+        await raised(Fenced, store.confirm(log.fence))
 
 
 async def s9_a_settlement_takes_over_writes_and_lets_go(make: MakeStore) -> None:
@@ -260,43 +240,43 @@ async def s9_a_settlement_takes_over_writes_and_lets_go(make: MakeStore) -> None
         log = await start_log(store, "run-1")
         await log.append("intent", claims=(log.take(),))
         settlement = log.settlement("end", claims=(log.settle(0),), answers=0)
-        await _raised(LeaseHeld, store.settle(settlement))
+        await raised(LeaseHeld, store.settle(settlement))
         clock.move(31.0)
-        await _raised(UnknownRun, store.settle(replace(settlement, run_id="run-2")))
-        await _raised(Conflict, store.settle(replace(settlement, prev_hash=GENESIS)))
+        await raised(UnknownRun, store.settle(replace(settlement, run_id="run-2")))
+        await raised(Conflict, store.settle(replace(settlement, prev_hash=GENESIS)))
         foreign = replace(log.settle(0), intent_seq=9)
-        await _raised(Conflict, store.settle(replace(settlement, claims=(foreign,))))
+        await raised(Conflict, store.settle(replace(settlement, claims=(foreign,))))
         taking = replace(log.take(), intent_seq=1)
-        await _raised(Conflict, store.settle(replace(settlement, claims=(taking,))))
-        assert await _texts(store, "run-1") == ["intent"]
+        await raised(Conflict, store.settle(replace(settlement, claims=(taking,))))
+        assert await texts(store, "run-1") == ["intent"]
         await store.settle(settlement)
-        assert await _texts(store, "run-1") == ["intent", "end"]
+        assert await texts(store, "run-1") == ["intent", "end"]
         head = await store.head("run-1")
         assert (head.epoch, head.lease) == (log.fence.epoch + 1, None)
         claim = await store.claim(KEY)
         assert claim is not None
         assert claim.state == "committed"
-        await _raised(Fenced, log.append("late"))
-        conflict = await _raised(AnswerConflict, store.settle(settlement))
+        await raised(Fenced, log.append("late"))
+        conflict = await raised(AnswerConflict, store.settle(settlement))
         assert (conflict.run_id, conflict.park_seq) == ("run-1", 0)
-        await _raised(Conflict, store.settle(replace(settlement, answers=None)))
+        await raised(Conflict, store.settle(replace(settlement, answers=None)))
 
 
 async def s10_a_log_is_read_in_pages(make: MakeStore) -> None:
     """S10: in order, from where one asks, each page with the head."""
     async with _opened(make) as (store, _):
         log = await start_log(store, "run-1")
-        texts = [str(number) for number in range(25)]
-        for text in texts:
+        added = [str(number) for number in range(25)]
+        for text in added:
             await log.append(text)
         page = await store.read("run-1", after=9, limit=10)
-        assert [row.envelope for row in page.rows] == texts[10:20]
+        assert [row.envelope for row in page.rows] == added[10:20]
         assert [row.seq for row in page.rows] == list(range(10, 20))
         assert page.head == await store.head("run-1")
         assert (page.head.length, page.head.head_hash) == (25, log.head_hash)
         assert not (await store.read("run-1", after=24)).rows
-        await _raised(UnknownRun, store.read("run-2"))
-        await _raised(UnknownRun, store.head("run-2"))
+        await raised(UnknownRun, store.read("run-2"))
+        await raised(UnknownRun, store.head("run-2"))
 
 
 async def s11_runs_are_listed_by_their_first_event(make: MakeStore) -> None:
@@ -320,7 +300,7 @@ async def s11_runs_are_listed_by_their_first_event(make: MakeStore) -> None:
         while page := await store.runs(after=paged[-1] if paged else None, limit=2):
             paged.extend(row.head.run_id for row in page)
         assert paged == ids
-        await _raised(UnknownRun, store.runs(after="run-1"))
+        await raised(UnknownRun, store.runs(after="run-1"))
 
 
 async def s12_a_wait_ends_with_an_append_or_the_holding(make: MakeStore) -> None:
@@ -333,7 +313,7 @@ async def s12_a_wait_ends_with_an_append_or_the_holding(make: MakeStore) -> None
         await holder.append("intent", claims=(holder.take(),))
         assert not await store.wait(holder.fence, KEY, tool="pay")
         void = replace(waiter.fence, token="0" * 32)
-        await _raised(Fenced, store.wait(void, KEY, tool="pay"))
+        await raised(Fenced, store.wait(void, KEY, tool="pay"))
         assert [row.wait for row in await store.runs()] == [None, None, None]
         for log in (waiter, third):
             assert await store.wait(log.fence, KEY, tool="pay")
@@ -349,6 +329,12 @@ async def s12_a_wait_ends_with_an_append_or_the_holding(make: MakeStore) -> None
         await holder.append("end", claims=(holder.settle(0),))
         assert [row.wait for row in await store.runs()] == [None, None, None]
         assert not await store.wait(waiter.fence, KEY, tool="pay")
+        await holder.append("intent", claims=(holder.take(replace(KEY, key="else")),))
+        assert await store.wait(third.fence, replace(KEY, key="else"), tool="pay")
+        assert await store.wait(third.fence, replace(KEY, key="else"), tool="pay")
+        clock.move(60.0)
+        await store.settle(third.settlement("end"))
+        assert [row.wait for row in await store.runs()] == [None, None, None]
 
 
 async def s13_a_claim_is_found_by_key_and_by_intent(make: MakeStore) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import replace
+from typing import TypeVar
 
-from salvor.events.chain import GENESIS, row_hash
+from salvor.errors import SalvorError
+from salvor.events.chain import GENESIS, ChainCheck, row_hash
 from salvor.events.claims import Claim, ClaimChange, ClaimId, SettleClaim, TakeClaim
 from salvor.events.store import Append, Driver, Fence, Row, Settlement, Store
+
+E = TypeVar("E", bound=SalvorError)
 
 HERE = Driver(id="driver-here", pid=101, host="here.example")
 THERE = Driver(id="driver-there", pid=202, host="there.example")
@@ -102,3 +107,21 @@ async def start_log(
     """A fresh run, taken over."""
     fence, _ = await store.take_over(run_id, driver, lease=lease, create=True)
     return Log(store, fence)
+
+
+async def raised(kind: type[E], doing: Awaitable[object]) -> E:
+    """The error of this kind that it ends with; anything else is an `AssertionError`."""
+    try:
+        result = await doing
+    except kind as error:
+        return error
+    raise AssertionError(f"expected {kind.__name__}, got {result!r}")
+
+
+async def texts(store: Store, run_id: str) -> list[str]:
+    """The texts of a log whose chain holds."""
+    page = await store.read(run_id)
+    chain = ChainCheck(run_id)
+    chain.rows(page.rows)
+    chain.end(page.head)
+    return [row.envelope for row in page.rows]

@@ -21,7 +21,8 @@ CREATE TABLE runs (
     pid INTEGER,
     host TEXT,
     first_recorded_at INTEGER,
-    last_recorded_at INTEGER
+    last_recorded_at INTEGER,
+    waiting INTEGER NOT NULL DEFAULT 0 -- 1 while it has a row in waits
 ) STRICT;
 
 CREATE INDEX runs_by_first_event ON runs (coalesce(first_recorded_at, 9223372036854775807), run_id);
@@ -68,7 +69,8 @@ CREATE TABLE claims (
 CREATE INDEX claims_held ON claims (run_id, intent_seq) WHERE state = 'held';
 
 -- Runs that stand still until a claim is settled. An append of the waiting run ends the
--- wait, and so does the end of that holding.
+-- wait, and so does the end of that holding. A trigger on appends would cost each of them;
+-- runs.waiting costs none.
 CREATE TABLE waits (
     run INTEGER PRIMARY KEY,
     namespace TEXT NOT NULL,
@@ -81,9 +83,14 @@ CREATE TABLE waits (
 
 CREATE INDEX waits_by_claim ON waits (namespace, scope, key);
 
-CREATE TRIGGER waits_end_with_an_append AFTER UPDATE OF length ON runs
+CREATE TRIGGER waits_mark_their_run AFTER INSERT ON waits
 BEGIN
-    DELETE FROM waits WHERE run = new.id;
+    UPDATE runs SET waiting = 1 WHERE id = new.run;
+END;
+
+CREATE TRIGGER waits_free_their_run AFTER DELETE ON waits
+BEGIN
+    UPDATE runs SET waiting = 0 WHERE id = old.run;
 END;
 
 CREATE TRIGGER waits_end_with_the_holding AFTER UPDATE OF state ON claims
