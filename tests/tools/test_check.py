@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,6 +95,13 @@ def test_what_fits_has_no_problems() -> None:
 def test_a_schema_that_cannot_be_used_is_refused(schema: Any) -> None:
     with pytest.raises(JsonRefused, match="the JSON Schema cannot be used"):
         SchemaCheck(schema)
+
+
+def test_nothing_is_fetched_even_when_it_is_there(tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text('{"type": "integer"}')
+
+    with pytest.raises(JsonRefused, match="lies outside the schema"):
+        SchemaCheck({"$ref": (tmp_path / "other.json").as_uri()})
 
 
 def test_a_pattern_that_would_take_for_ever_takes_linear_time() -> None:

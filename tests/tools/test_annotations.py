@@ -1,0 +1,149 @@
+"""Annotations: names that are found, and types that cannot cross as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import pytest
+from pydantic import AliasChoices, BaseModel, Field, SecretStr
+from typing_extensions import TypeAliasType
+
+from salvor.tools.decorator import tool
+from tests.support.described import Conn, built, refused
+
+
+def test_types_of_the_enclosing_function_are_found() -> None:
+    class Local(BaseModel):
+        a: int
+
+    @tool(effect="read")
+    def take(one: Local, many: list[Local]) -> Local:
+        """Take."""
+        return one
+
+    found = built(take, None)  # type: ignore[arg-type]
+
+    assert found.input_schema["$defs"]
+    assert found.output_schema
+
+
+def test_types_around_a_class_are_found() -> None:
+    class Local(BaseModel):
+        a: int
+
+    class Desk:
+        @tool(effect="read")
+        def take(self, one: Local) -> None:
+            """Take."""
+
+    assert built(Desk().take, None).input_schema["$defs"]  # type: ignore[arg-type]
+
+
+def test_a_closure_names_types_too() -> None:
+    class Local(BaseModel):
+        a: int
+
+    def take(one: Local) -> None:
+        Local(a=1)
+
+    assert built(take).input_schema["$defs"]
+
+
+def test_a_name_that_is_not_defined_is_refused_with_its_parameter() -> None:
+    def take(one: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+    error = refused(take)
+
+    assert error.parameter == "one"
+    assert "'Nowhere'" in error.reason
+
+
+def test_an_annotation_that_is_no_type_is_refused() -> None:
+    def take(one: 1 / 0) -> None: ...  # type: ignore[valid-type]
+
+    assert refused(take).parameter == "one"
+
+
+def test_a_type_without_json_is_refused_alone_with_its_parameter() -> None:
+    def run(sql: str, conn: Conn) -> None: ...
+    def call(back: Callable[[int], str] | None = None) -> None: ...
+
+    assert refused(run).parameter == "conn"
+    assert "Conn" in refused(run).reason
+    assert "Depends" in str(refused(run).hint)
+    assert refused(call).parameter == "back"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "reason"),
+    [
+        (SecretStr, "SecretStr"),
+        (list[SecretStr], "SecretStr"),
+        (dict[str, SecretStr | None], "SecretStr"),
+        (Iterable[int], "Iterable"),
+    ],
+)
+def test_what_cannot_cross_is_refused(annotation: Any, reason: str) -> None:
+    def take(value: Any) -> None: ...
+
+    take.__annotations__["value"] = annotation
+
+    assert reason in refused(take).reason
+    assert refused(take).parameter == "value"
+
+
+def test_what_cannot_cross_is_found_inside_models() -> None:
+    class Login(BaseModel):
+        password: SecretStr
+
+    class Choice(BaseModel):
+        name: str = Field(validation_alias=AliasChoices("name", "title"))
+
+    class TwoNames(BaseModel):
+        name: str = Field(serialization_alias="title")
+
+    @dataclasses.dataclass
+    class Nested:
+        login: Login
+
+    def take(value: Any) -> None: ...
+
+    for annotation in (Login, list[Choice], TwoNames | None, Nested):
+        take.__annotations__["value"] = annotation
+        assert refused(take).parameter == "value"
+
+
+def test_alias_choices_on_a_parameter_are_refused() -> None:
+    def take(value: Annotated[str, Field(validation_alias=AliasChoices("a", "b"))]) -> None: ...
+
+    assert "AliasChoices" in refused(take).reason
+
+
+def test_an_alias_of_a_type_is_looked_through() -> None:
+    secret = TypeAliasType("secret", list[SecretStr])
+    whole = TypeAliasType("whole", int)
+
+    def take(value: Any) -> None: ...
+
+    take.__annotations__["value"] = secret
+    assert "SecretStr" in refused(take).reason
+    take.__annotations__["value"] = whole
+    assert built(take).prepare({"value": "5"}).arguments == {"value": 5}
+
+
+def test_a_pattern_that_the_checker_cannot_match_is_refused() -> None:
+    def take(value: Annotated[str, Field(json_schema_extra={"pattern": "(?=a)"})]) -> None: ...
+
+    assert "cannot be used" in refused(take).reason
+
+
+def test_a_variable_that_is_assigned_later_does_not_matter() -> None:
+    def take(value: int) -> None:
+        print(later)
+
+    found = built(take)
+    later = 1
+
+    assert found.prepare({"value": later}).values == {"value": 1}
