@@ -75,7 +75,7 @@ def _repair(fault: Fault, *, lax: bool) -> Any:
     value = fault.value
     if fault.kind in _CONTAINERS:
         return _container(value)
-    if not lax or isinstance(value, bool):
+    if not lax:
         return _NOTHING
     if fault.kind in _INTEGERS:
         return _whole(value)
