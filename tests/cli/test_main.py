@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from salvor.cli.main import VERBS, cli, main
+from salvor.cli.main import VERBS, _fault, cli, main
 from salvor.version import __version__
 from tests.cli.command import Salvor
 
@@ -41,6 +41,16 @@ def test_an_unknown_verb_is_a_usage_error(salvor: Salvor) -> None:
 
     assert ended.code == 2
     assert ended.complaint.startswith("No such command 'rnu'")
+
+
+def test_a_fault_of_salvor_itself_is_a_sentence_too(capsys: pytest.CaptureFixture[str]) -> None:
+    code = _fault(LookupError("lost"))
+
+    assert code == 1
+    assert capsys.readouterr().err == (
+        "salvor: a fault of salvor itself: LookupError: lost. "
+        "With SALVOR_DEBUG=1 in the environment it shows where.\n"
+    )
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -40,6 +40,37 @@ def test_one_tool_is_shown_in_full(salvor: Salvor, flows: str) -> None:
     assert sorted(schema["properties"]) == ["file", "order"]
 
 
+def test_an_installed_tool_goes_by_its_name(salvor: Salvor) -> None:
+    listed = salvor("tools", "list", "salvor_now")
+    called = salvor("tools", "call", "salvor_now")
+    again = salvor("resume", called.run_id)
+
+    assert [line.split()[0] for line in listed.out.splitlines()] == ["TOOL", "salvor_now"]
+    assert called.code == 0
+    assert again.out.endswith(called.body)
+
+
+def test_a_file_will_do_where_it_holds_one_tool(salvor: Salvor, tmp_path: Path) -> None:
+    single = tmp_path / "single.py"
+    single.write_text(
+        "from salvor import tool\n\n"
+        '@tool(effect="idempotent", idempotency_key=("a", "b"))\n'
+        "def only(a: int, b: int) -> None:\n"
+        '    """Do it."""\n'
+    )
+
+    assert "  key     a, b\n" in salvor("tools", "show", str(single)).out
+    given = '{"a": 1, "b": 2}'
+    assert salvor("tools", "call", str(single), "--input", given).body == "null\n"
+    listed = salvor("tools", "list", f"{single}:only")
+    assert [line.split()[0] for line in listed.out.splitlines()] == ["TOOL", "only"]
+
+
+def test_a_module_without_tools_says_so(salvor: Salvor) -> None:
+    assert salvor("tools", "list", "json.decoder").out == "There are no tools there.\n"
+    assert "json.decoder holds no tool" in salvor("tools", "show", "json.decoder").complaint
+
+
 def test_a_call_is_a_run_of_its_own(salvor: Salvor, flows: str) -> None:
     called = salvor("tools", "call", f"{flows}:add", "--input", '{"left": 2, "right": 3}')
     history = salvor("history", called.run_id)
