@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from salvor import errors
+from salvor import errors, store_errors
 from salvor.errors import (
     ArgumentsRefused,
     DuplicateToolError,
@@ -24,9 +24,10 @@ from salvor.errors import (
 
 
 def classes() -> Iterator[type[SalvorError]]:
-    for _, found in inspect.getmembers(errors, inspect.isclass):
-        if issubclass(found, SalvorError) and found.__module__ == errors.__name__:
-            yield found
+    for module in (errors, store_errors):
+        for _, found in inspect.getmembers(module, inspect.isclass):
+            if issubclass(found, SalvorError) and found.__module__ == module.__name__:
+                yield found
 
 
 def test_every_class_has_a_code_of_its_own() -> None:
@@ -36,10 +37,10 @@ def test_every_class_has_a_code_of_its_own() -> None:
     assert all("code" in vars(found) for found in classes())
 
 
-def test_every_class_stands_in_the_tree_of_the_module() -> None:
-    told = str(errors.__doc__)
+def test_every_class_stands_in_the_tree_of_its_module() -> None:
+    trees = {module.__name__: str(module.__doc__) for module in (errors, store_errors)}
 
-    assert [found.__name__ for found in classes() if found.__name__ not in told] == []
+    assert [c.__name__ for c in classes() if c.__name__ not in trees[c.__module__]] == []
 
 
 def test_a_hint_follows_the_message() -> None:

@@ -15,9 +15,9 @@ import anyio
 
 from salvor.cli import output
 from salvor.compose import open_runtime
-from salvor.errors import StoreUnavailable
 from salvor.registry.registry import Registry
 from salvor.runtime.runtime import Runtime
+from salvor.store_errors import StoreUnavailable
 
 GRACE_SECONDS = 10.0
 INTERRUPTED = 130

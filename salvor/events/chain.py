@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from salvor.errors import TamperEvident
 from salvor.events.store import Head, Row
+from salvor.store_errors import TamperEvident
 
 CHAIN = "salvor.chain.v1"
 GENESIS = "0" * 64

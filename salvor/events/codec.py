@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from salvor.errors import MalformedLog, UnsupportedEvent
 from salvor.events.vocabulary import (
     Attempt,
     Envelope,
@@ -28,6 +27,7 @@ from salvor.events.vocabulary import (
     ToolCallRequested,
     WorkflowRef,
 )
+from salvor.store_errors import MalformedLog, UnsupportedEvent
 from salvor.values import JsonObject, JsonValue, compact_json
 
 SCHEMA_VERSION = 1

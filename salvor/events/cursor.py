@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from salvor.errors import Divergence, MalformedLog
 from salvor.events.vocabulary import (
     TERMINAL,
     Envelope,
@@ -27,6 +26,7 @@ from salvor.events.vocabulary import (
     ToolCallCompleted,
     ToolCallRequested,
 )
+from salvor.store_errors import Divergence, MalformedLog
 from salvor.values import JsonValue, canonical_json, content_hash, same_json
 
 E = TypeVar("E", bound=Event)

@@ -6,7 +6,6 @@ reader loses nothing by it: a `Resumed` without a park is accepted.
 
 from __future__ import annotations
 
-from salvor.errors import AppendRefused
 from salvor.events.vocabulary import (
     TERMINAL,
     Envelope,
@@ -15,6 +14,7 @@ from salvor.events.vocabulary import (
     ToolCallCompleted,
     ToolCallRequested,
 )
+from salvor.store_errors import AppendRefused
 
 
 def check_append(*, run_id: str, next_seq: int, last: Event | None, envelope: Envelope) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from salvor.errors import Extent, Fenced, StoreError
+from salvor.errors import Extent
 from salvor.events.claims import ClaimChange, ClaimId, MoveClaim
 from salvor.events.store import LateResult
 from salvor.events.vocabulary import (
@@ -27,6 +27,7 @@ from salvor.runtime.outcome import OpenWrite
 from salvor.runtime.policy import Again, Fault, Open, decide, worst
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt, Rest
+from salvor.store_errors import Fenced, StoreError
 from salvor.tools.context import Context
 from salvor.tools.contract import Retry
 from salvor.tools.function import FunctionTool

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from salvor.errors import (
-    ArgumentsRefused,
-    Divergence,
-    JsonRefused,
-    OutputRefused,
-    ToolFailed,
-    UnknownToolError,
-    UnsupportedEvent,
-)
+from salvor.errors import ArgumentsRefused, JsonRefused, OutputRefused, ToolFailed, UnknownToolError
 from salvor.events.claims import ClaimId
 from salvor.events.cursor import Cursor, Dangling, Recorded
 from salvor.events.vocabulary import (
@@ -27,6 +19,7 @@ from salvor.runtime.claiming import Claiming, taking
 from salvor.runtime.host import Host
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt, Rest
+from salvor.store_errors import Divergence, UnsupportedEvent
 from salvor.tools.function import FunctionTool
 from salvor.values import (
     MAX_ARGUMENT_BYTES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from salvor.errors import Extent, MalformedLog, TamperEvident
+from salvor.errors import Extent
 from salvor.events.claims import Claim, ClaimId, SettleClaim, TakeClaim, judge
 from salvor.events.codec import decode
 from salvor.events.store import Wait
@@ -18,6 +18,7 @@ from salvor.runtime.host import Host
 from salvor.runtime.outcome import Parked
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Halt, Rest
+from salvor.store_errors import MalformedLog, TamperEvident
 from salvor.values import JsonValue, content_hash, integral
 
 _POLL_FIRST = 0.005

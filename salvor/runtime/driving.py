@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from salvor.errors import RunExists, StoreError, UnknownRun, UnknownToolError, WrongState
+from salvor.errors import RunExists, UnknownRun, UnknownToolError, WrongState
 from salvor.events.cursor import Cursor
 from salvor.events.fold import RunState
 from salvor.events.log import read_log
@@ -20,6 +20,7 @@ from salvor.runtime.outcome import Completed, Failed, RunResult
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.targets import load_module, load_target, split_target
 from salvor.runtime.workflow import SINGLE, Definition, define, single_call
+from salvor.store_errors import StoreError
 from salvor.tools.decorator import tool_meta
 from salvor.tools.function import FunctionTool, function_tool
 from salvor.values import JsonObject, canonical_json, parse_object

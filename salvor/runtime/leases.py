@@ -10,8 +10,8 @@ import threading
 from dataclasses import dataclass
 
 from salvor.clock import Clock
-from salvor.errors import StoreError
 from salvor.events.store import Fence, Store
+from salvor.store_errors import StoreError
 
 MARGIN = 2.0
 

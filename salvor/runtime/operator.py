@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from salvor.errors import AnswerRefused, LogError, OutputRefused, Problem, WrongState
+from salvor.errors import AnswerRefused, OutputRefused, Problem, WrongState
 from salvor.events.claims import ClaimChange
 from salvor.events.fold import RunState, fold
 from salvor.events.log import read_log
@@ -15,6 +15,7 @@ from salvor.runtime.claiming import settling
 from salvor.runtime.host import Host
 from salvor.runtime.recorder import sealed_rows
 from salvor.runtime.resolve import Resolution, ResolvedOutput, resolved
+from salvor.store_errors import LogError
 from salvor.tools.check import schema_problems
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonValue, as_json

@@ -8,7 +8,13 @@ from collections.abc import Iterator
 import anyio
 
 from salvor.clock import Clock
-from salvor.errors import (
+from salvor.events.chain import row_hash
+from salvor.events.claims import Claim, ClaimChange
+from salvor.events.codec import encode_event
+from salvor.events.guard import misplaced
+from salvor.events.store import Append, Fence, Head, Row, Store
+from salvor.events.vocabulary import Event
+from salvor.store_errors import (
     AppendRefused,
     CommitUnknown,
     Conflict,
@@ -16,12 +22,6 @@ from salvor.errors import (
     StoreClosed,
     StoreError,
 )
-from salvor.events.chain import row_hash
-from salvor.events.claims import Claim, ClaimChange
-from salvor.events.codec import encode_event
-from salvor.events.guard import misplaced
-from salvor.events.store import Append, Fence, Head, Row, Store
-from salvor.events.vocabulary import Event
 from salvor.values import format_instant
 
 _RETRY_FIRST = 0.05

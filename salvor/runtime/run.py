@@ -12,7 +12,6 @@ import anyio
 from salvor.errors import (
     ArgumentsRefused,
     ConcurrentUseError,
-    Divergence,
     JsonRefused,
     OutputRefused,
     RunStopped,
@@ -25,6 +24,7 @@ from salvor.runtime.host import Host
 from salvor.runtime.outcome import Parked
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, CutOff, Halt, Rest, Stop
+from salvor.store_errors import Divergence
 from salvor.tools.context import Context
 from salvor.tools.schema import ValueType
 from salvor.values import JsonObject, JsonValue, as_json, format_instant, parse_instant

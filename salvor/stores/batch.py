@@ -11,8 +11,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from salvor.errors import Conflict, SalvorError
+from salvor.errors import SalvorError
 from salvor.events.claims import ClaimChange
+from salvor.store_errors import Conflict
 from salvor.stores import statements as sql
 from salvor.stores.claim_table import plain_change
 from salvor.stores.writes import AppendWrite, Withdrawn, Write

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from salvor.errors import Conflict
 from salvor.events.claims import (
     Claim,
     ClaimChange,
@@ -13,6 +12,7 @@ from salvor.events.claims import (
     TakeClaim,
     may_take,
 )
+from salvor.store_errors import Conflict
 
 
 class ClaimStands(Exception):

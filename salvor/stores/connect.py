@@ -6,8 +6,8 @@ import os
 import re
 
 from salvor.clock import Clock
-from salvor.errors import StoreUnavailable
 from salvor.events.store import Store
+from salvor.store_errors import StoreUnavailable
 from salvor.stores.memory import MemoryStore
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from salvor.errors import StoreBusy, StoreClosed, StoreError, StoreUnavailable
+from salvor.store_errors import StoreBusy, StoreClosed, StoreError, StoreUnavailable
 
 _FULL = "Free some space; nothing that was acknowledged is lost."
 _DAMAGED = "Keep the file as it is and restore the store from a backup."

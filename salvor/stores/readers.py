@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from salvor.errors import StoreClosed
+from salvor.store_errors import StoreClosed
 from salvor.stores.faults import closed, forked, translated
 from salvor.stores.forks import forget_in_children
 

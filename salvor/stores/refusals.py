@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from salvor.errors import Conflict, LeaseHeld
+from salvor.errors import LeaseHeld
 from salvor.events.store import Lease
+from salvor.store_errors import Conflict
 from salvor.values import format_instant
 
 

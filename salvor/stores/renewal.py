@@ -6,8 +6,8 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection
 
-from salvor.errors import StoreClosed
 from salvor.events.store import Fence
+from salvor.store_errors import StoreClosed
 from salvor.stores import statements as sql
 from salvor.stores.faults import busy, closed, forked, translated
 from salvor.stores.forks import forget_in_children

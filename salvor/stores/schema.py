@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from importlib import resources
 
-from salvor.errors import StoreUnavailable, StoreVersionError
 from salvor.events.chain import CHAIN
+from salvor.store_errors import StoreUnavailable, StoreVersionError
 
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT = 5.0

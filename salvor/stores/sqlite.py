@@ -11,7 +11,7 @@ from typing import TypeVar
 import anyio.to_thread
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
-from salvor.errors import StoreUnavailable, UnknownRun
+from salvor.errors import UnknownRun
 from salvor.events.claims import Claim, ClaimId
 from salvor.events.store import (
     Append,
@@ -23,6 +23,7 @@ from salvor.events.store import (
     RunRow,
     Settlement,
 )
+from salvor.store_errors import StoreUnavailable
 from salvor.stores import records, schema
 from salvor.stores import statements as sql
 from salvor.stores.claim_table import held_claim, read_claim

@@ -17,8 +17,8 @@ from queue import SimpleQueue
 from time import monotonic, sleep
 from typing import TypeVar
 
-from salvor.errors import CommitUnknown, StoreBusy, StoreClosed
 from salvor.handoff import Delivery, Handoff, deliver
+from salvor.store_errors import CommitUnknown, StoreBusy, StoreClosed
 from salvor.stores.batch import AnyWrite, carry_out
 from salvor.stores.faults import busy, closed, forked, store_error
 from salvor.stores.forks import forget_in_children

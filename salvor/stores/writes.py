@@ -7,11 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from salvor.errors import AnswerConflict, Fenced, UnknownRun
+from salvor.errors import AnswerConflict, UnknownRun
 from salvor.events.chain import GENESIS
 from salvor.events.claims import Claim, ClaimId
 from salvor.events.store import Append, Driver, Fence, Head, LateResult, Lease, Row, Settlement
 from salvor.handoff import Handoff
+from salvor.store_errors import Fenced
 from salvor.stores import records
 from salvor.stores import statements as sql
 from salvor.stores.claim_changes import ClaimStands

@@ -20,10 +20,11 @@ import anyio
 import anyio.to_thread
 
 from salvor.clock import Clock
-from salvor.errors import AnswerConflict, Conflict, Fenced, LeaseHeld, SalvorError, UnknownRun
+from salvor.errors import AnswerConflict, LeaseHeld, SalvorError, UnknownRun
 from salvor.events.chain import GENESIS
 from salvor.events.claims import MoveClaim
 from salvor.events.store import LateResult, Store
+from salvor.store_errors import Conflict, Fenced
 from salvor.testing.clock import FakeClock
 from salvor.testing.store_log import HERE, KEY, THERE, Log, raised, start_log, texts
 

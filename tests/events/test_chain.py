@@ -1,8 +1,8 @@
 import pytest
 
-from salvor.errors import TamperEvident
 from salvor.events.chain import GENESIS, ChainCheck, row_hash
 from salvor.events.store import Head, Row
+from salvor.store_errors import TamperEvident
 from tests.support.logs import RUN
 
 

@@ -2,7 +2,6 @@ import json
 
 import pytest
 
-from salvor.errors import MalformedLog, UnsupportedEvent
 from salvor.events.codec import decode, encode
 from salvor.events.vocabulary import (
     Attempt,
@@ -21,6 +20,7 @@ from salvor.events.vocabulary import (
     WorkflowRef,
     failure_output,
 )
+from salvor.store_errors import MalformedLog, UnsupportedEvent
 
 RUN = "00000000-0000-4000-8000-000000000001"
 AT = "2026-07-09T12:00:00Z"

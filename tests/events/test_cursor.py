@@ -1,6 +1,5 @@
 import pytest
 
-from salvor.errors import Divergence, MalformedLog
 from salvor.events.cursor import Answered, Cursor, Dangling, Fresh, Recorded, Waiting
 from salvor.events.vocabulary import (
     Event,
@@ -11,6 +10,7 @@ from salvor.events.vocabulary import (
     Suspended,
     ToolCallRequested,
 )
+from salvor.store_errors import Divergence, MalformedLog
 from salvor.values import JsonObject
 from tests.support.logs import AT, FULL, RUN, STARTED, done, intent, log
 

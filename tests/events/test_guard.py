@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from salvor.errors import AppendRefused
 from salvor.events.guard import check_append
 from salvor.events.vocabulary import Envelope, Event, Resumed, RunCompleted, RunFailed
+from salvor.store_errors import AppendRefused
 from tests.support.logs import AT, FULL, RUN, STARTED, done, intent
 
 

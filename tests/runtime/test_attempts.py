@@ -289,7 +289,7 @@ async def test_an_attempt_gets_its_arguments_as_they_were_passed(runtime: Runtim
 
 
 async def test_a_store_that_was_closed_ends_the_drive(runtime: Runtime) -> None:
-    from salvor.errors import StoreClosed
+    from salvor.store_errors import StoreClosed
 
     @tool(effect="write")
     async def closing() -> str:

@@ -217,7 +217,7 @@ async def test_b4_a_parameter_with_a_default_may_be_added_between_drives(
 async def test_a_recorded_output_that_todays_type_refuses_is_a_divergence(
     runtime: Runtime,
 ) -> None:
-    from salvor.errors import Divergence
+    from salvor.store_errors import Divergence
 
     def flow_of(fn: Any, broken: bool) -> Any:
         @workflow(name="flow")

@@ -4,7 +4,6 @@ from typing import Any
 import anyio
 import pytest
 
-from salvor.errors import TamperEvident
 from salvor.events.claims import ClaimId
 from salvor.events.vocabulary import Origin, ToolCallCompleted
 from salvor.runtime.outcome import Completed, Failed, OpenWrite, Parked
@@ -12,6 +11,7 @@ from salvor.runtime.resolve import NotDone, ResolvedFailure, ResolvedOutput
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
+from salvor.store_errors import TamperEvident
 from salvor.stores.memory import MemoryStore
 from salvor.tools.decorator import tool
 from tests.runtime.conftest import MakeRuntime

@@ -6,8 +6,6 @@ import pytest
 
 from salvor.errors import (
     ArgumentsRefused,
-    Divergence,
-    Fenced,
     JsonRefused,
     RunExists,
     TargetError,
@@ -19,6 +17,7 @@ from salvor.runtime.outcome import Completed, Failed, OpenWrite
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
+from salvor.store_errors import Divergence, Fenced
 from salvor.stores.memory import MemoryStore
 from salvor.testing.clock import FakeClock
 from salvor.tools.decorator import tool

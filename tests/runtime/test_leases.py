@@ -2,9 +2,9 @@ from collections.abc import Collection
 
 import pytest
 
-from salvor.errors import StoreUnavailable
 from salvor.events.store import Fence
 from salvor.runtime.leases import LeaseKeeper
+from salvor.store_errors import StoreUnavailable
 from salvor.testing.clock import FakeClock
 
 FENCE = Fence(run_id="r", epoch=1, token="t")

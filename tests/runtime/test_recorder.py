@@ -2,12 +2,12 @@ from typing import Any
 
 import pytest
 
-from salvor.errors import AppendRefused, CommitUnknown, Fenced, StoreBusy, StoreUnavailable
 from salvor.events.claims import Claim
 from salvor.events.log import read_log
 from salvor.events.store import Append, Driver
 from salvor.events.vocabulary import NowObserved, ToolCallCompleted, ToolCallRequested
 from salvor.runtime.recorder import Recorder
+from salvor.store_errors import AppendRefused, CommitUnknown, Fenced, StoreBusy, StoreUnavailable
 from salvor.stores.memory import MemoryStore
 from salvor.testing.clock import FakeClock
 from tests.support.logs import AT, RUN, STARTED

@@ -3,12 +3,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from salvor.errors import AnswerConflict, AnswerRefused, Conflict, Divergence, WrongState
+from salvor.errors import AnswerConflict, AnswerRefused, WrongState
 from salvor.events.vocabulary import Resumed
 from salvor.runtime.outcome import Completed, Parked
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
+from salvor.store_errors import Conflict, Divergence
 
 pytestmark = pytest.mark.anyio
 

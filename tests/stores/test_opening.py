@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from salvor.errors import (
-    SalvorError,
-    StoreUnavailable,
-    StoreVersionError,
-    TamperEvident,
-)
+from salvor.errors import SalvorError
 from salvor.events.chain import ChainCheck
+from salvor.store_errors import StoreUnavailable, StoreVersionError, TamperEvident
 from salvor.stores import schema
 from salvor.stores.connect import open_store
 from salvor.stores.memory import MemoryStore

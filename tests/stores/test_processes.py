@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from salvor.errors import LeaseHeld, StoreBusy
+from salvor.errors import LeaseHeld
 from salvor.events.chain import ChainCheck
 from salvor.events.store import Store
+from salvor.store_errors import StoreBusy
 from salvor.stores.sqlite import SqliteStore
 from salvor.testing.clock import FakeClock
 from salvor.testing.store_log import HERE, Log, start_log

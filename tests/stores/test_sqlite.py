@@ -11,8 +11,8 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from salvor.errors import CommitUnknown, Conflict, Fenced, StoreUnavailable
 from salvor.events.claims import ClaimId
+from salvor.store_errors import CommitUnknown, Conflict, Fenced, StoreUnavailable
 from salvor.stores.lockfile import FairLock
 from salvor.stores.sqlite import SqliteStore
 from salvor.testing.store_log import HERE, KEY, Log, start_log
