@@ -59,7 +59,12 @@ def compact_json(value: JsonValue) -> str:
 
 def content_hash(value: JsonValue) -> str:
     """``sha256:`` and the lower-case hex SHA-256 of the canonical text."""
-    return "sha256:" + hashlib.sha256(_encode(value).encode()).hexdigest()
+    return text_hash(_encode(value))
+
+
+def text_hash(canonical: str) -> str:
+    """The content hash of a value whose canonical text is at hand."""
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def same_json(left: JsonValue, right: JsonValue) -> bool:
@@ -275,7 +280,7 @@ def format_instant(moment: datetime) -> str:
     """An aware instant as RFC 3339 text in UTC: ``2026-01-31T12:00:00.25Z``."""
     if moment.tzinfo is None:
         raise JsonRefused("an instant needs a time zone, got a naive datetime.")
-    text = moment.astimezone(UTC).isoformat()
+    text = (moment if moment.tzinfo is UTC else moment.astimezone(UTC)).isoformat()
     # isoformat() ends in +00:00, and shows either six digits of a second or none.
     return (text[:-6].rstrip("0") if "." in text else text[:-6]) + "Z"
 

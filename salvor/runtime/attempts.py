@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -91,19 +91,24 @@ class Attempts:
         raise AssertionError("attempts end by returning")
 
     async def _execute(self, call: OpenCall, executions: int) -> Value | Fault:
-        if not self._stands():
+        try:
+            return await self._once(call, executions)
+        except LeaseLapsed:
             await self._renew()
         try:
-            return await execute(
-                call.tool,
-                call.values,
-                self._context(call, executions),
-                threads=self._host.threads,
-                stands=self._stands,
-            )
+            return await self._once(call, executions)
         except LeaseLapsed:
             await self._keep_late(call.intent, "not_executed", "null")
             raise Halt(Broken(Fenced(self._run_id))) from None
+
+    def _once(self, call: OpenCall, executions: int) -> Awaitable[Value | Fault]:
+        return execute(
+            call.tool,
+            call.values,
+            self._context(call, executions),
+            threads=self._host.threads,
+            stands=self._stands,
+        )
 
     def _stands(self) -> bool:
         return self._host.keeper.stands(self._recorder.fence)

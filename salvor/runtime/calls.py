@@ -28,6 +28,7 @@ from salvor.values import (
     as_json,
     canonical_json,
     content_hash,
+    text_hash,
 )
 
 CRASHED = "the process that made the call ended before its outcome was recorded"
@@ -159,7 +160,8 @@ class Calls:
         if tool.effect == "read":
             return None
         seq = self._recorder.next_seq if first is None else first.seq
-        return content_hash({"run": self._run_id, "seq": seq, "tool": tool.name})
+        # The canonical text of {run, seq, tool}; ids and tool names need no escaping.
+        return text_hash(f'{{"run":"{self._run_id}","seq":{seq},"tool":"{tool.name}"}}')
 
     def _claim_id(self, tool: FunctionTool, key: str | None) -> ClaimId | None:
         if key is None:

@@ -107,7 +107,9 @@ async def _body(
             raise LeaseLapsed
         return tool.fn(*args, **kwargs)
 
-    result = guarded() if tool.is_async else await threads.run(guarded)
+    if tool.is_async:
+        return await guarded()
+    result = await threads.run(guarded)
     return await result if inspect.isawaitable(result) else result
 
 

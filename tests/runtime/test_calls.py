@@ -12,6 +12,7 @@ from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
 from salvor.tools.decorator import tool
 from salvor.tools.function import function_tool
+from salvor.values import content_hash
 from tests.support import shop
 from tests.support.shop import Receipt, World, fresh_world
 
@@ -277,3 +278,11 @@ async def test_arguments_that_are_too_large_are_refused_and_not_kept(runtime: Ru
 
     assert isinstance(result, Completed)
     assert (await _events(runtime, result.run_id))[1].input == {}
+
+
+async def test_b3_an_undeclared_key_is_the_hash_of_run_position_and_tool(
+    runtime: Runtime, world: World
+) -> None:
+    result = await runtime.run(shop.sending)
+
+    assert world.keys == [content_hash({"run": result.run_id, "seq": 1, "tool": "send"})]
