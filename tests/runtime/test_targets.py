@@ -73,3 +73,10 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         load_target(f"{file}:flaw")
     with pytest.raises(TargetError, match="names no function"):
         load_target(str(file))
+
+
+def test_a_file_may_import_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "neighbour_of_flows.py").write_text("NAME = 'next door'\n")
+    (tmp_path / "flows.py").write_text("from neighbour_of_flows import NAME\ndef flow(): ...\n")
+
+    assert load_module(str(tmp_path / "flows.py")).NAME == "next door"
