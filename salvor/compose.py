@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
 from salvor.events.store import Store
 from salvor.plugins.loader import load_plugins
 from salvor.registry.registry import Registry
+from salvor.runtime.bodies import DEFAULT_LIMIT
+from salvor.runtime.host import Progress
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.targets import load_module
 from salvor.stores.connect import open_store
@@ -27,6 +29,8 @@ async def open_runtime(
     ids: Ids | None = None,
     lease: float = 30.0,
     claim_wait: float = 10.0,
+    max_threads: int = DEFAULT_LIMIT,
+    progress: Callable[[Progress], None] | None = None,
 ) -> AsyncIterator[Runtime]:
     """Open a store and a registry, and a runtime over both.
 
@@ -39,6 +43,8 @@ async def open_runtime(
         ids: The operating system's by default.
         lease: Seconds a lease lasts.
         claim_wait: Seconds to wait for a key that another run holds.
+        max_threads: Synchronous tool bodies that run at a time.
+        progress: Told what tools report with `Context.progress`, in the tool's thread.
 
     Raises:
         StoreUnavailable, StoreVersionError: the store cannot be opened.
@@ -58,6 +64,8 @@ async def open_runtime(
         ids=ids or SystemIds(),
         lease=lease,
         claim_wait=claim_wait,
+        max_threads=max_threads,
+        progress=progress,
     )
     async with runtime:
         yield runtime

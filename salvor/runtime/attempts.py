@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import anyio
@@ -21,14 +22,23 @@ from salvor.events.vocabulary import (
     failure_output,
 )
 from salvor.runtime.claiming import settling
-from salvor.runtime.execution import LeaseLapsed, Value, execute
-from salvor.runtime.host import Host
+from salvor.runtime.execution import (
+    Ended,
+    Execution,
+    GaveUp,
+    LeaseLapsed,
+    Overrun,
+    Value,
+    outcome_of,
+    timed_out,
+)
+from salvor.runtime.host import Host, Progress
 from salvor.runtime.outcome import OpenWrite
 from salvor.runtime.policy import Again, Fault, Open, decide, worst
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt, Rest
 from salvor.store_errors import Fenced, StoreError
-from salvor.tools.context import Context
+from salvor.tools.context import Context, Report
 from salvor.tools.contract import Retry
 from salvor.tools.function import FunctionTool
 from salvor.values import canonical_json, format_instant
@@ -59,6 +69,7 @@ class Attempts:
         self._host = host
         self._recorder = recorder
         self._run_id = run_id
+        self._execution = Execution(host.threads, host.shared, self._stands)
 
     async def run(self, call: OpenCall) -> ToolCallCompleted:
         """Execute until there is a completion, and record it.
@@ -72,6 +83,8 @@ class Attempts:
             ended = await self._execute(call, executions)
             if isinstance(ended, Value):
                 return await self._complete(call, _output(call, ended))
+            if isinstance(ended, Overrun):
+                ended = self._overran(call, ended, executions)
             call = replace(call, failed=(*call.failed, _attempt(started, ended)))
             decision = decide(
                 call.intent.effect,
@@ -90,37 +103,61 @@ class Attempts:
             call = await self._next_attempt(call, ended, executions)
         raise AssertionError("attempts end by returning")
 
-    async def _execute(self, call: OpenCall, executions: int) -> Value | Fault:
+    def _overran(self, call: OpenCall, overrun: Overrun, executions: int) -> Fault:
+        """The time limit passed over a body that cannot be stopped (A6): no second copy."""
+        fence = self._recorder.fence if call.intent.effect == "write" else None
+        late = self._finish if fence is not None else self._keep_value
+        self._host.overtime.keep(
+            lambda: late(call, overrun, executions), fence=fence, claim=call.claim
+        )
+        fault = timed_out(call.tool, final=True)
+        if fence is None:
+            return fault
+        cause = f"{fault.message}; its body is still running in process {os.getpid()}"
+        raise Halt(Rest(open_write(self._run_id, call.intent, cause)))
+
+    async def _finish(self, call: OpenCall, overrun: Overrun, executions: int) -> None:
+        """Record what a write's body came to after all, if it is certain."""
+        ended = await outcome_of(call.tool, overrun)
+        try:
+            if isinstance(ended, Value):
+                await self._complete(call, _output(call, ended))
+            elif ended.extent != "unknown" or ended.answer:
+                failure = _failure(call, ended, ended.extent, executions)
+                await self._complete(call, failure, ended.extent)
+        except Halt:
+            return  # the run was taken over; what the body came to is kept as late
+
+    async def _keep_value(self, call: OpenCall, overrun: Overrun, executions: int) -> None:
+        """Keep what a body came to that was given up (E7)."""
+        ended = await outcome_of(call.tool, overrun)
+        if isinstance(ended, Value):
+            await self._keep_late(call.intent, "output", canonical_json(ended.output))
+        else:
+            await self._keep_late(call.intent, "error", canonical_json(ended.message))
+
+    async def _execute(self, call: OpenCall, executions: int) -> Ended:
         try:
             return await self._once(call, executions)
         except LeaseLapsed:
-            await self._renew()
+            # The machine slept or was stalled: nobody else need have taken the run meanwhile.
+            await self._host.keeper.renew_now()
         try:
             return await self._once(call, executions)
         except LeaseLapsed:
             await self._keep_late(call.intent, "not_executed", "null")
             raise Halt(Broken(Fenced(self._run_id))) from None
 
-    def _once(self, call: OpenCall, executions: int) -> Awaitable[Value | Fault]:
-        return execute(
-            call.tool,
-            call.values,
-            self._context(call, executions),
-            threads=self._host.threads,
-            stands=self._stands,
-        )
+    def _once(self, call: OpenCall, executions: int) -> Awaitable[Ended]:
+        gave_up = GaveUp()
+        context = self._context(call, executions, gave_up)
+        return self._execution.once(call.tool, call.values, context, gave_up)
 
     def _stands(self) -> bool:
         return self._host.keeper.stands(self._recorder.fence)
 
-    async def _renew(self) -> None:
-        # The machine slept or was stalled: nobody else need have taken the run meanwhile.
-        try:
-            await self._host.threads.run(self._host.keeper.renew)
-        except StoreError:
-            return
-
-    def _context(self, call: OpenCall, executions: int) -> Context:
+    def _context(self, call: OpenCall, executions: int, gave_up: GaveUp) -> Context:
+        limit = call.tool.meta.timeout
         return Context(
             run_id=self._run_id,
             position=call.intent.seq,
@@ -128,7 +165,28 @@ class Attempts:
             epoch=self._recorder.fence.epoch,
             idempotency_key=call.intent.idempotency_key,
             logger=_log,
+            deadline=None if limit is None else self._host.clock.now() + timedelta(seconds=limit),
+            report=None if self._host.progress is None else self._report(call),
+            is_cancelled=gave_up,
         )
+
+    def _report(self, call: OpenCall) -> Report:
+        tell = self._host.progress
+        assert tell is not None
+
+        def report(done: float, total: float | None, message: str | None) -> None:
+            tell(
+                Progress(
+                    run_id=self._run_id,
+                    position=call.intent.seq,
+                    tool=call.intent.tool,
+                    done=done,
+                    total=total,
+                    message=message,
+                )
+            )
+
+        return report
 
     async def _next_attempt(self, call: OpenCall, fault: Fault, executions: int) -> OpenCall:
         """After the back-off; a write goes on under a fresh intent (B3)."""

@@ -101,6 +101,7 @@ class Calls:
             return intent, await self._refuse(intent, "invalid_input", str(error))
         claim_id = self._claim_id(tool, declared)
         while True:
+            await self._claiming.alone(claim_id, tool.name)
             intent = self._intent(
                 tool.name,
                 prepared.arguments,

@@ -126,9 +126,10 @@ class Driving:
         try:
             yield fence, head
         finally:
-            host.keeper.remove(fence)
-            with anyio.CancelScope(shield=True):
-                await self._release(fence)
+            if not host.overtime.holds(fence):
+                host.keeper.remove(fence)
+                with anyio.CancelScope(shield=True):
+                    await self._release(fence)
 
     async def _release(self, fence: Fence) -> None:
         try:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+
+import anyio
 
 from salvor.errors import OutputRefused, SalvorError, ToolFailure
-from salvor.runtime.bodies import BodyThreads
+from salvor.runtime.bodies import Body, BodyThreads
+from salvor.runtime.foreign import verdict
+from salvor.runtime.opening import open_dependency
 from salvor.runtime.policy import Fault
+from salvor.runtime.shared import Shared
 from salvor.tools.context import Context, activate
 from salvor.tools.function import FunctionTool
-from salvor.tools.injection import Dependency
 from salvor.values import JsonValue
 
 Phase = Literal["opening", "body", "closing"]
@@ -30,110 +34,189 @@ class Value:
     output: JsonValue
 
 
-class _Progress:
-    """How far an execution came: what an exception may have done depends on it."""
+@dataclass(frozen=True, slots=True)
+class Overrun:
+    """The time is up and the body is still running in its thread, with what it was given."""
 
-    __slots__ = ("phase",)
+    body: Body[Any]
+    opened: AsyncExitStack
+
+
+Ended: TypeAlias = Value | Fault | Overrun
+
+
+class GaveUp:
+    """Whether anybody still waits for an execution; the body may ask."""
+
+    __slots__ = ("_given_up",)
 
     def __init__(self) -> None:
-        self.phase: Phase = "opening"
+        self._given_up = False
+
+    def __call__(self) -> bool:
+        return self._given_up
+
+    def now(self) -> None:
+        """Nobody waits any more."""
+        self._given_up = True
 
 
-async def execute(
-    tool: FunctionTool,
-    values: Mapping[str, Any],
-    context: Context,
-    *,
-    threads: BodyThreads,
-    stands: Callable[[], bool],
-) -> Value | Fault:
-    """Execute a body once.
+class _TimedOut(Exception):
+    """An async body was cancelled at its time limit."""
+
+
+class _StillRunning(Exception):
+    def __init__(self, overrun: Overrun) -> None:
+        super().__init__()
+        self.overrun = overrun
+
+
+class Execution:
+    """Executes bodies.
 
     Args:
-        tool: Whose body.
-        values: Validated values by parameter, without defaults.
-        context: What the body may ask about its call.
         threads: Where synchronous code runs.
-        stands: Asked last before the body, in the thread that runs it (DURABILITY B1).
-
-    Raises:
-        LeaseLapsed: ``stands`` said no; the body was not run.
+        shared: Dependencies of scope ``runtime``.
+        stands: Asked last before a body, in the thread that runs it (DURABILITY B1).
     """
-    progress = _Progress()
+
+    def __init__(self, threads: BodyThreads, shared: Shared, stands: Callable[[], bool]) -> None:
+        self._threads = threads
+        self._shared = shared
+        self._stands = stands
+
+    async def once(
+        self, tool: FunctionTool, values: Mapping[str, Any], context: Context, gave_up: GaveUp
+    ) -> Ended:
+        """Execute a body once.
+
+        Args:
+            tool: Whose body.
+            values: Validated values by parameter.
+            context: What the body may ask about its call.
+            gave_up: Is told when nobody waits for the body any more.
+
+        Raises:
+            LeaseLapsed: the lease did not stand; the body was not run.
+        """
+        phases: list[Phase] = ["opening"]
+        try:
+            with activate(context):
+                result = await self._within(tool, values, context, phases)
+        except _StillRunning as still:
+            gave_up.now()
+            return still.overrun
+        except Exception as error:
+            return fault_of(tool, error, phases[-1])
+        except BaseException:
+            gave_up.now()
+            raise
+        return value_of(tool, result)
+
+    async def _within(
+        self,
+        tool: FunctionTool,
+        values: Mapping[str, Any],
+        context: Context,
+        phases: list[Phase],
+    ) -> Any:
+        if not tool.dependencies:
+            args, kwargs = tool.arguments(values, context, {})
+            phases.append("body")
+            return await self._body(tool, args, kwargs, None)
+        async with AsyncExitStack() as stack:
+            resolved = {
+                name: await self._shared.get(dependency)
+                if dependency.scope == "runtime"
+                else await open_dependency(stack, dependency, self._threads)
+                for name, dependency in tool.dependencies.items()
+            }
+            args, kwargs = tool.arguments(values, context, resolved)
+            phases.append("body")
+            result = await self._body(tool, args, kwargs, stack)
+            phases.append("closing")
+        return result
+
+    async def _body(
+        self,
+        tool: FunctionTool,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        stack: AsyncExitStack | None,
+    ) -> Any:
+        def guarded() -> Any:
+            if not self._stands():
+                raise LeaseLapsed
+            return tool.fn(*args, **kwargs)
+
+        limit = tool.meta.timeout
+        if tool.is_async or tool.meta.inline:
+            return await _awaited(guarded, limit)
+        if limit is None:
+            result = await self._threads.run(guarded)
+        else:
+            result = await self._bounded(self._threads.start(guarded), limit, stack)
+        return await result if inspect.isawaitable(result) else result
+
+    async def _bounded(self, body: Body[Any], limit: float, stack: AsyncExitStack | None) -> Any:
+        try:
+            with anyio.move_on_after(limit):
+                return await body.wait()
+        except BaseException:
+            self._threads.give_up(body)
+            raise
+        if not self._threads.give_up(body):
+            raise ToolFailure(f"no thread was free for it within {limit:g} s", happened=False)
+        # What was opened for the body is closed when the body ends, not under its feet.
+        raise _StillRunning(Overrun(body, stack.pop_all() if stack else AsyncExitStack()))
+
+
+async def _awaited(call: Callable[[], Any], limit: float | None) -> Any:
+    if limit is None:
+        result = call()
+        return await result if inspect.isawaitable(result) else result
+    with anyio.move_on_after(limit) as scope:
+        return await call()
+    assert scope.cancelled_caught
+    raise _TimedOut
+
+
+async def outcome_of(tool: FunctionTool, overrun: Overrun) -> Value | Fault:
+    """How a body that outlived its time limit ended after all."""
+    phase: Phase = "body"
     try:
-        with activate(context):
-            result = await _within_dependencies(tool, values, context, threads, stands, progress)
+        async with overrun.opened:
+            result = await overrun.body.wait()
+            if inspect.isawaitable(result):
+                result = await result
+            phase = "closing"
     except Exception as error:
-        return fault_of(tool, error, progress.phase)
+        return fault_of(tool, error, phase)
+    return value_of(tool, result)
+
+
+def value_of(tool: FunctionTool, result: Any) -> Value | Fault:
+    """What a body returned, as checked JSON."""
     try:
         return Value(tool.encode_output(result))
     except OutputRefused as error:
         return Fault(message=error.message, extent="yes", kind="output_serialization", final=True)
 
 
-async def _within_dependencies(
-    tool: FunctionTool,
-    values: Mapping[str, Any],
-    context: Context,
-    threads: BodyThreads,
-    stands: Callable[[], bool],
-    progress: _Progress,
-) -> Any:
-    if not tool.dependencies:
-        args, kwargs = tool.arguments(values, context, {})
-        progress.phase = "body"
-        return await _body(tool, args, kwargs, threads, stands)
-    async with AsyncExitStack() as stack:
-        resolved = {
-            name: await _open(stack, depends, threads)
-            for name, depends in tool.dependencies.items()
-        }
-        args, kwargs = tool.arguments(values, context, resolved)
-        progress.phase = "body"
-        result = await _body(tool, args, kwargs, threads, stands)
-        progress.phase = "closing"
-    return result
-
-
-async def _body(
-    tool: FunctionTool,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    threads: BodyThreads,
-    stands: Callable[[], bool],
-) -> Any:
-    def guarded() -> Any:
-        if not stands():
-            raise LeaseLapsed
-        return tool.fn(*args, **kwargs)
-
-    if tool.is_async:
-        return await guarded()
-    result = await threads.run(guarded)
-    return await result if inspect.isawaitable(result) else result
-
-
-async def _open(stack: AsyncExitStack, depends: Dependency, threads: BodyThreads) -> Any:
-    """Open one dependency: a function, or a generator with clean-up, of either colour."""
-    provider = depends.dependency
-    if inspect.isasyncgenfunction(provider):
-        return await stack.enter_async_context(asynccontextmanager(provider)())
-    if inspect.isgeneratorfunction(provider):
-        manager = contextmanager(provider)()
-        value = await threads.run(manager.__enter__)
-
-        async def leave(*error: Any) -> bool | None:
-            return await threads.run(lambda: manager.__exit__(*error))
-
-        stack.push_async_exit(leave)
-        return value
-    if inspect.iscoroutinefunction(provider):
-        return await provider()
-    return await threads.run(provider)
+def timed_out(tool: FunctionTool, *, final: bool = False) -> Fault:
+    """The fault of a body whose time was up: nobody knows what it did."""
+    return Fault(
+        message=f"timed out after {tool.meta.timeout:g} s",
+        extent="unknown",
+        kind="timeout",
+        final=final,
+    )
 
 
 def fault_of(tool: FunctionTool, error: Exception, phase: Phase) -> Fault:
-    """What a failed execution may have done (DURABILITY A2, as far as declared)."""
+    """What a failed execution may have done (DURABILITY A2)."""
+    if isinstance(error, _TimedOut):
+        return timed_out(tool)
     if isinstance(error, ToolFailure) and phase == "body":
         return Fault(
             message=storable(error.message),
@@ -148,6 +231,9 @@ def fault_of(tool: FunctionTool, error: Exception, phase: Phase) -> Fault:
         return Fault(message=f"clean-up after the body failed: {message}", extent="unknown")
     if isinstance(error, tool.meta.refusals):
         return Fault(message=message, extent="no", final=True)
+    known = verdict(error)
+    if known is not None:
+        return Fault(message=message, extent=known.extent, final=known.final)
     answer = tool.meta.exceptions == "failed"
     return Fault(message=message, extent="unknown", answer=answer)
 

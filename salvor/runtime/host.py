@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from salvor.clock import Clock, Ids
 from salvor.errors import RunInterrupted
 from salvor.events.store import Driver, Store
 from salvor.registry.registry import Registry
+from salvor.runtime.background import Background
 from salvor.runtime.bodies import BodyThreads
 from salvor.runtime.leases import LeaseKeeper
+from salvor.runtime.overtime import Overtime
+from salvor.runtime.shared import Shared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What a running tool says of how far it is; nothing of it is recorded."""
+
+    run_id: str
+    position: int
+    tool: str
+    done: float
+    total: float | None
+    message: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +34,8 @@ class Host:
     """The parts that all drives of one process share.
 
     ``lease`` and ``claim_wait`` are in seconds; ``namespace`` is the operator's, for claims;
-    ``interrupted`` is set when every drive is to stop after its running call.
+    ``interrupted`` is set when every drive is to stop after its running call; ``progress``
+    is told what tools report, in whatever thread they run.
     """
 
     store: Store
@@ -29,9 +46,13 @@ class Host:
     threads: BodyThreads
     keeper: LeaseKeeper
     interrupted: threading.Event
+    background: Background
+    shared: Shared
+    overtime: Overtime
     lease: float
     claim_wait: float
     namespace: str = "default"
+    progress: Callable[[Progress], None] | None = None
 
     def check_interrupt(self, run_id: str) -> None:
         """Stop here if the process was asked to.

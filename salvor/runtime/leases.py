@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from salvor.clock import Clock
 from salvor.events.store import Fence, Store
+from salvor.runtime.bodies import BodyThreads
 from salvor.store_errors import StoreError
 
 MARGIN = 2.0
@@ -40,6 +41,7 @@ class LeaseKeeper:
         self._wake = threading.Condition()
         self._stopped = False
         self._thread: threading.Thread | None = None
+        self._asked = BodyThreads(1)
 
     def add(self, fence: Fence, *, taken: float) -> None:
         """Keep a lease that was taken when the boot-time clock read ``taken``, or before."""
@@ -81,11 +83,19 @@ class LeaseKeeper:
                 else:
                     held.expires = asked + self._lease
 
+    async def renew_now(self) -> None:
+        """Renew all leases without blocking the event loop; a store that fails changes nothing."""
+        try:
+            await self._asked.run(self.renew)
+        except StoreError:
+            return
+
     def stop(self) -> None:
         """End the thread; leases that are held run out by themselves."""
         with self._wake:
             self._stopped = True
             self._wake.notify_all()
+        self._asked.close()
         if self._thread is not None:
             self._thread.join(timeout=self._lease)
 

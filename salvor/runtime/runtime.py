@@ -15,14 +15,17 @@ from salvor.clock import Clock, Ids
 from salvor.events.fold import RunState
 from salvor.events.store import Driver, Store
 from salvor.registry.registry import Registry
-from salvor.runtime.bodies import BodyThreads
+from salvor.runtime.background import Background
+from salvor.runtime.bodies import DEFAULT_LIMIT, BodyThreads
 from salvor.runtime.driving import Driving, ended
-from salvor.runtime.host import Host
+from salvor.runtime.host import Host, Progress
 from salvor.runtime.leases import LeaseKeeper
 from salvor.runtime.operator import History, Operator, RunSummary
 from salvor.runtime.outcome import RunResult
+from salvor.runtime.overtime import Overtime
 from salvor.runtime.resolve import Resolution, ResolvedOutput
 from salvor.runtime.run import Run
+from salvor.runtime.shared import Shared
 from salvor.runtime.workflow import SINGLE, bind, define, single_call
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonObject, JsonValue, parse_run_id
@@ -54,6 +57,8 @@ class Runtime:
         lease: Seconds a lease lasts; renewed every quarter of it.
         claim_wait: Seconds to wait for another run that holds a key before parking.
         namespace: The operator's namespace for claims.
+        max_threads: Synchronous bodies that run at a time.
+        progress: Told what tools report with `Context.progress`, in the tool's thread.
     """
 
     def __init__(
@@ -66,26 +71,35 @@ class Runtime:
         lease: float = 30.0,
         claim_wait: float = 10.0,
         namespace: str = "default",
+        max_threads: int = DEFAULT_LIMIT,
+        progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.registry = registry
         self.store = store
+        threads, background = BodyThreads(max_threads), Background()
+        keeper = LeaseKeeper(store, clock, lease=lease)
         self._host = Host(
             store=store,
             registry=registry,
             clock=clock,
             ids=ids,
             driver=Driver(id=ids.token(), pid=os.getpid(), host=socket.gethostname()),
-            threads=BodyThreads(),
-            keeper=LeaseKeeper(store, clock, lease=lease),
+            threads=threads,
+            keeper=keeper,
             interrupted=threading.Event(),
+            background=background,
+            shared=Shared(background, threads),
+            overtime=Overtime(background, store, keeper),
             lease=lease,
             claim_wait=claim_wait,
             namespace=namespace,
+            progress=progress,
         )
         self._driving = Driving(self._host)
         self._operator = Operator(self._host)
 
     async def __aenter__(self) -> Self:
+        await self._host.background.open()
         return self
 
     async def __aexit__(
@@ -97,11 +111,25 @@ class Runtime:
         await self.close()
 
     async def close(self) -> None:
-        """Stop the lease thread and close the store; what was acknowledged is stored."""
-        with anyio.CancelScope(shield=True):
-            self._host.keeper.stop()
-            self._host.threads.close()
-            await self.store.close()
+        """Close what tools share, stop the lease thread, and close the store.
+
+        What was acknowledged is stored; bodies that outlived their time limit are left alone.
+        """
+        try:
+            with anyio.CancelScope(shield=True):
+                await self._host.shared.close()
+        finally:
+            # Not under a shield: its scope is older than that would be.
+            await self._close_rest()
+
+    async def _close_rest(self) -> None:
+        try:
+            await self._host.background.close()
+        finally:
+            with anyio.CancelScope(shield=True):
+                self._host.keeper.stop()
+                self._host.threads.close()
+                await self.store.close()
 
     def new_run_id(self) -> str:
         """A fresh run id, for callers that want to know it before they start."""

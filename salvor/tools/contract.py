@@ -56,6 +56,8 @@ class ToolMeta:
     retry: Retry | None = None
     refusals: tuple[type[Exception], ...] = ()
     exceptions: Literal["failed"] | None = None
+    timeout: float | None = None
+    inline: bool = False
     tags: tuple[str, ...] = ()
 
     @property
@@ -106,11 +108,24 @@ def check_meta(meta: ToolMeta, where: str | None = None) -> None:
         ("claim_scope", _text_or_none(meta.claim_scope), "text that is not blank"),
         ("retry", meta.retry is None or type(meta.retry) is Retry, "a Retry"),
         ("exceptions", meta.exceptions in (None, "failed"), "None or 'failed'"),
+        ("timeout", _seconds_or_none(meta.timeout), "a number of seconds above 0, or None"),
+        ("inline", type(meta.inline) is bool, "True or False"),
         ("tags", not meta.tags or all(map(_text_or_none, meta.tags)), "texts that are not blank"),
     ):
         if not fits:
             got = getattr(meta, option)
             raise ToolDefinitionError(f"{option} has to be {takes}, got {got!r}.", where=where)
+    if meta.inline and meta.timeout is not None:
+        raise ToolDefinitionError(
+            "an inline tool takes no timeout: it runs on the event loop's own thread, and nobody "
+            "can stop waiting for it there.",
+            where=where,
+            hint="Drop one of the two.",
+        )
+
+
+def _seconds_or_none(value: object) -> bool:
+    return value is None or (type(value) in (int, float) and 0 < value < 1e9)  # type: ignore[operator]
 
 
 def _text_or_none(value: object) -> bool:

@@ -41,6 +41,8 @@ def tool(
     retry: Retry | None = None,
     refusals: Sequence[type[Exception]] = (),
     exceptions: Literal["failed"] | None = None,
+    timeout: float | None = None,
+    inline: bool = False,
     tags: Sequence[str] = (),
 ) -> Callable[[F], F]: ...
 
@@ -56,6 +58,8 @@ def tool(
     retry: Retry | None = None,
     refusals: Sequence[type[Exception]] = (),
     exceptions: Literal["failed"] | None = None,
+    timeout: float | None = None,
+    inline: bool = False,
     tags: Sequence[str] = (),
 ) -> Callable[[F], F]: ...
 
@@ -77,6 +81,11 @@ def tool(*misplaced: Any, effect: Any = None, **options: Any) -> Callable[[F], F
         refusals: Exceptions that mean: nothing happened, and trying again will not help.
         exceptions: ``"failed"`` makes any exception of a write a final answer; otherwise
             a write that raised stops for a person.
+        timeout: Seconds to wait for the body. It bounds the waiting: an async body is
+            cancelled, a synchronous one goes on in its thread, and no second copy of it is
+            started meanwhile.
+        inline: Run a synchronous function on the event loop's thread, for libraries that
+            are bound to it; everything else waits for it.
         tags: Words to select tools by.
 
     Raises:
@@ -110,6 +119,8 @@ def make_meta(
     retry: Retry | None = None,
     refusals: Sequence[type[Exception]] = (),
     exceptions: Literal["failed"] | None = None,
+    timeout: float | None = None,
+    inline: bool = False,
     tags: Sequence[str] = (),
 ) -> ToolMeta:
     """A `ToolMeta` of the options `@tool` takes; the values are checked when it is used."""
@@ -122,6 +133,8 @@ def make_meta(
         retry=retry,
         refusals=refusals if type(refusals) is tuple else _several(refusals),
         exceptions=exceptions,
+        timeout=timeout,
+        inline=inline,
         tags=tags if type(tags) is tuple else _several(tags),
     )
 

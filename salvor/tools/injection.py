@@ -13,9 +13,9 @@ from salvor.errors import NotInjected, ToolDefinitionError
 class Dependency:
     """What a parameter gets instead of an argument.
 
-    ``dependency`` is called once for each execution of the tool. It may be a function, an
-    async function, a generator or async generator (opened before and closed after the
-    body), or return a context manager.
+    ``dependency`` takes nothing. It may be a function, an async function, or a generator of
+    either colour that yields once: what follows the yield is the clean-up. Of scope ``call``
+    it is opened for each execution of the tool, of scope ``runtime`` once.
     """
 
     dependency: Callable[..., Any]
@@ -58,8 +58,9 @@ def Depends(dependency: Callable[..., Any], *, scope: str = "call") -> Any:  # n
     """Declare a parameter that salvor fills: ``db: DB = Depends(get_db)``.
 
     Args:
-        dependency: Called for the value; it takes nothing, or the call's `Context`.
-        scope: ``"call"``: opened for one execution and closed after it.
+        dependency: Called for the value, with nothing.
+        scope: ``"call"``: opened for one execution and closed after it. ``"runtime"``: opened
+            when it is first needed and closed with the runtime.
 
     Raises:
         ToolDefinitionError: when the dependency cannot be called, or of another scope.
@@ -69,8 +70,10 @@ def Depends(dependency: Callable[..., Any], *, scope: str = "call") -> Any:  # n
             f"Depends takes a function, got {dependency!r}.",
             hint="Hand in the function itself, without calling it.",
         )
-    if scope != "call":
-        raise ToolDefinitionError(f"the scope of Depends has to be 'call', got {scope!r}.")
+    if scope not in ("call", "runtime"):
+        raise ToolDefinitionError(
+            f"the scope of Depends has to be 'call' or 'runtime', got {scope!r}."
+        )
     name = getattr(dependency, "__qualname__", type(dependency).__qualname__)
     return Undelivered(f"Depends({name})", Dependency(dependency=dependency, scope=scope))
 

@@ -102,6 +102,9 @@ def test_a_dependency_has_to_be_callable() -> None:
         Depends({})  # type: ignore[arg-type]
 
 
-def test_another_scope_than_the_call_is_refused() -> None:
-    with pytest.raises(ToolDefinitionError, match="'call', got 'runtime'"):
-        Depends(dict, scope="runtime")
+def test_a_scope_is_the_call_or_the_runtime() -> None:
+    shared = dependency_of(Depends(dict, scope="runtime"))
+
+    assert shared == Dependency(dependency=dict, scope="runtime")
+    with pytest.raises(ToolDefinitionError, match="'call' or 'runtime', got 'session'"):
+        Depends(dict, scope="session")

@@ -1,0 +1,136 @@
+"""The real httpx and requests, against a local server that refuses, stalls and breaks."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+import requests
+
+from salvor.runtime.foreign import Verdict, verdict
+
+NO, FINAL = Verdict("no"), Verdict("no", final=True)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers ``/status/N``; ``/break`` closes after half an answer, ``/stall`` never answers."""
+
+    stop = threading.Event()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path.startswith("/status/"):
+            self.send_response(int(self.path.rpartition("/")[2]))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif self.path == "/stall":
+            self.stop.wait(60)
+        elif self.path == "/break":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhalf")
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    Handler.stop.clear()
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    httpd.daemon_threads = True
+    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{httpd.server_address[1]}"
+    Handler.stop.set()
+    httpd.shutdown()
+    httpd.server_close()
+
+
+@pytest.fixture
+def closed() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+Post = Callable[[str], None]
+
+
+def with_httpx(url: str) -> None:
+    with httpx.Client(trust_env=False, timeout=0.2) as client:
+        client.post(url, content=b"x").raise_for_status()
+
+
+def with_requests(url: str) -> None:
+    with requests.Session() as session:
+        session.trust_env = False
+        session.post(url, data=b"x", timeout=0.2).raise_for_status()
+
+
+CLIENTS = pytest.mark.parametrize("post", [with_httpx, with_requests])
+
+
+def _failure(post: Post, url: str) -> Exception:
+    try:
+        post(url)
+    except Exception as error:
+        return error
+    raise AssertionError("it did not fail")
+
+
+@CLIENTS
+def test_a2_a_refused_connection_did_nothing(post: Post, closed: str) -> None:
+    assert verdict(_failure(post, closed)) == NO
+
+
+@CLIENTS
+def test_a2_a_name_that_does_not_resolve_did_nothing(post: Post) -> None:
+    assert verdict(_failure(post, "http://nowhere.invalid/")) == NO
+
+
+@CLIENTS
+def test_a2_a_read_timeout_may_have_done_it(post: Post, server: str) -> None:
+    assert verdict(_failure(post, f"{server}/stall")) is None
+
+
+@CLIENTS
+def test_a2_a_broken_connection_may_have_done_it(post: Post, server: str) -> None:
+    assert verdict(_failure(post, f"{server}/break")) is None
+
+
+@CLIENTS
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 422])
+def test_a2_a_client_error_did_nothing_and_is_final(post: Post, server: str, status: int) -> None:
+    assert verdict(_failure(post, f"{server}/status/{status}")) == FINAL
+
+
+@CLIENTS
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503])
+def test_a2_other_statuses_may_have_done_it(post: Post, server: str, status: int) -> None:
+    assert verdict(_failure(post, f"{server}/status/{status}")) is None
+
+
+def test_a2_a_connect_timeout_did_nothing() -> None:
+    request = httpx.Request("POST", "http://127.0.0.1/")
+    assert verdict(httpx.ConnectTimeout("slow", request=request)) == NO
+    assert verdict(httpx.ReadTimeout("slow", request=request)) is None
+    assert verdict(requests.ConnectTimeout("slow")) == NO
+    assert verdict(requests.ReadTimeout("slow")) is None
+
+
+def test_a2_builtin_errors_are_told_apart() -> None:
+    assert verdict(ConnectionRefusedError("no")) == NO
+    assert verdict(socket.gaierror(-2, "no name")) == NO
+    for error in (ConnectionResetError(), BrokenPipeError(), TimeoutError(), ValueError()):
+        assert verdict(error) is None
+
+
+def test_an_error_of_the_same_name_from_elsewhere_says_nothing() -> None:
+    class ConnectError(Exception):
+        """Not httpx's."""
+
+    assert verdict(ConnectError()) is None
+    assert verdict(requests.ConnectionError("text alone")) is None
+    assert verdict(requests.HTTPError("no response")) is None
