@@ -83,6 +83,11 @@ class BodyThreads:
         self._idle: list[SimpleQueue[Body[Any] | None]] = []
         self._closed = False
 
+    @property
+    def queued(self) -> int:
+        """How many functions wait for their turn."""
+        return len(self._queued)
+
     def start(self, fn: Callable[[], T]) -> Body[T]:
         """Start ``fn`` in a thread, with the caller's context variables."""
         body = Body(fn)

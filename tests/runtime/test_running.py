@@ -70,6 +70,27 @@ async def test_a_body_that_is_given_up_leaves_its_turn_to_another() -> None:
     assert await threads.run(lambda: "and on") == "and on"
 
 
+async def test_a_body_that_raises_gives_its_turn_back_once() -> None:
+    threads = BodyThreads(1)
+
+    def failing() -> None:
+        raise ValueError("no")
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match="no"):
+            await threads.run(failing)
+    opened, started = threading.Event(), []
+    async with anyio.create_task_group() as group:
+        group.start_soon(threads.run, lambda: opened.wait(60))
+        await anyio.wait_all_tasks_blocked()
+        group.start_soon(threads.run, lambda: started.append("second"))
+        await anyio.wait_all_tasks_blocked()
+        assert threads.queued == 1
+        opened.set()
+
+    assert started == ["second"]
+
+
 async def test_an_inline_tool_runs_on_the_loops_own_thread(runtime: Runtime) -> None:
     @tool(effect="read", inline=True)
     def here() -> int:
