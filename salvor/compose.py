@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
 from salvor.events.store import Store
-from salvor.plugins.loader import load_plugins
+from salvor.plugins.lifespans import lifespans_open
+from salvor.plugins.loader import Plugins, load_plugins
 from salvor.registry.registry import Registry
 from salvor.runtime.bodies import DEFAULT_LIMIT
 from salvor.runtime.host import Progress
@@ -17,13 +19,15 @@ from salvor.stores.connect import open_store
 
 DEFAULT_STORE = "./salvor.db"
 
+_log = logging.getLogger("salvor.plugins")
+
 
 @asynccontextmanager
 async def open_runtime(
     store: str | Store = DEFAULT_STORE,
     *,
     registry: Registry | None = None,
-    plugins: bool = True,
+    plugins: bool | Plugins = True,
     modules: Sequence[str] = (),
     clock: Clock | None = None,
     ids: Ids | None = None,
@@ -37,7 +41,8 @@ async def open_runtime(
     Args:
         store: A path, ``memory:``, a URL, or a store.
         registry: The tools; an empty registry by default.
-        plugins: Whether installed plugins add their tools.
+        plugins: Whether installed plugins are loaded into the registry; or what came of
+            loading them into it already.
         modules: Modules whose tools are added (dotted names or ``.py`` files).
         clock: The machine's by default.
         ids: The operating system's by default.
@@ -49,23 +54,36 @@ async def open_runtime(
     Raises:
         StoreUnavailable, StoreVersionError: the store cannot be opened.
         TargetError: a module cannot be loaded.
+        PluginError: loading is strict and a plugin failed, or an allowed one is missing.
     """
     clock = clock or SystemClock()
     registry = registry if registry is not None else Registry()
     for place in modules:
         registry.add(load_module(place))
-    if plugins:
-        load_plugins(registry)
-    opened = open_store(store, clock=clock) if isinstance(store, str) else store
-    runtime = Runtime(
-        store=opened,
-        registry=registry,
-        clock=clock,
-        ids=ids or SystemIds(),
-        lease=lease,
-        claim_wait=claim_wait,
-        max_threads=max_threads,
-        progress=progress,
-    )
-    async with runtime:
-        yield runtime
+    if isinstance(plugins, bool):
+        plugins = _loaded(registry) if plugins else Plugins()
+    async with lifespans_open(plugins.lifespans) as guards:
+        opened = open_store(store, clock=clock) if isinstance(store, str) else store
+        runtime = Runtime(
+            store=opened,
+            registry=registry,
+            clock=clock,
+            ids=ids or SystemIds(),
+            lease=lease,
+            claim_wait=claim_wait,
+            max_threads=max_threads,
+            progress=progress,
+            guards=(*guards, *plugins.middleware),
+        )
+        async with runtime:
+            yield runtime
+
+
+def _loaded(registry: Registry) -> Plugins:
+    plugins = load_plugins(registry)
+    for report in plugins:
+        if report.error is not None:
+            _log.warning("the plugin %s is left out: %s", report.id, report.error)
+    for warning in plugins.warnings:
+        _log.warning("plugins: %s", warning)
+    return plugins

@@ -9,8 +9,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from salvor.cli import output
+from salvor.cli.options import strict_asked
 from salvor.errors import TargetError
-from salvor.plugins.loader import PluginReport, load_plugins
+from salvor.plugins.loader import Plugins, load_plugins
 from salvor.registry.registry import Registry
 from salvor.runtime.targets import load_module, load_target, split_target
 from salvor.runtime.workflow import workflow_meta
@@ -58,10 +60,24 @@ def tools_at(registry: Registry, target: str) -> list[FunctionTool]:
     return list(registry.add(load_module(place)))
 
 
-def installed_tools() -> tuple[Registry, tuple[PluginReport, ...]]:
-    """A registry with the tools of all installed plugins, and how each of them loaded."""
+def installed_tools() -> tuple[Registry, Plugins]:
+    """A registry with the tools of the installed plugins, and what came of each.
+
+    A plugin that is broken is named and left out.
+
+    Raises:
+        PluginError: with ``--strict-plugins``, for the first that is broken.
+    """
     registry = Registry()
-    return registry, load_plugins(registry)
+    plugins = load_plugins(registry, strict=strict_asked())
+    for failed in (report for report in plugins if report.error is not None):
+        output.complain(
+            f"salvor: the plugin {failed.entry_point} of {failed.distribution} is left out: "
+            f"{failed.error}"
+        )
+    for warning in plugins.warnings:
+        output.complain(f"salvor: {warning}")
+    return registry, plugins
 
 
 def is_target(text: str) -> bool:

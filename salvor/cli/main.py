@@ -13,7 +13,7 @@ from typing import cast
 import click
 
 from salvor.cli import output
-from salvor.cli.options import DEFAULT_STORE, store_option
+from salvor.cli.options import DEFAULT_STORE, store_option, strict_option
 from salvor.errors import RunInterrupted, SalvorError
 from salvor.version import __version__
 
@@ -27,6 +27,7 @@ VERBS = {
     "list": ("salvor.cli.runs:list_runs", "List the runs of the store."),
     "tools": ("salvor.cli.tools:tools", "List tools, show one, call one."),
     "plugins": ("salvor.cli.plugins:plugins", "See the installed packages of tools."),
+    "doctor": ("salvor.cli.doctor:doctor", "Look for what is wrong with this installation."),
     "demo": ("salvor.cli.demo:demo", "Pay claims while the payer is killed, each once."),
     "completions": ("salvor.cli.completions:completions", "Print a shell's completion script."),
 }
@@ -55,6 +56,7 @@ class Verbs(click.Group):
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="salvor", message="%(prog)s %(version)s")
 @store_option
+@strict_option
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Durable runs of tools that touch the world.

@@ -14,6 +14,7 @@ from salvor.values import MAX_OUTPUT_BYTES, JsonValue, parse_json, parse_object,
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_STORE = "./salvor.db"
+_STRICT = "salvor.strict-plugins"
 
 
 class Json(click.ParamType[JsonValue]):
@@ -83,6 +84,28 @@ def store_option(command: F) -> F:
         callback=_keep_store,
         help=f"Where runs are kept: a path or a URL. [env: SALVOR_STORE; default: {DEFAULT_STORE}]",
     )(command)
+
+
+def strict_option(command: F) -> F:
+    """``--strict-plugins``, before the verb."""
+    return click.option(
+        "--strict-plugins",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep_strict,
+        help="Stop at the first plugin that is broken. [env: SALVOR_STRICT_PLUGINS]",
+    )(command)
+
+
+def _keep_strict(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[_STRICT] = True
+
+
+def strict_asked() -> bool | None:
+    """Whether ``--strict-plugins`` was given; `None` leaves it to the environment."""
+    ctx = click.get_current_context(silent=True)
+    return None if ctx is None else ctx.meta.get(_STRICT)
 
 
 run_argument = click.argument("run_id", metavar="RUN", type=RunId())

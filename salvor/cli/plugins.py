@@ -7,6 +7,7 @@ import click
 from salvor.cli import output
 from salvor.cli.load import installed_tools
 from salvor.cli.render_tables import plugins_table
+from salvor.plugins.loader import Plugins, list_plugins
 
 
 @click.group()
@@ -15,14 +16,19 @@ def plugins() -> None:
 
 
 @plugins.command("list")
-def list_plugins() -> int:
+@click.option("--no-load", is_flag=True, help="Read their metadata only; import none of them.")
+def list_installed(no_load: bool) -> int:
     """Load every plugin and show what came of it."""
-    _, reports = installed_tools()
-    if not reports:
+    found = _from_metadata() if no_load else installed_tools()[1]
+    if found.reports:
+        output.show(plugins_table(found))
+    else:
         output.say("No plugin is installed.")
-        return 0
-    output.show(plugins_table(reports))
-    for report in reports:
-        if report.error is not None:
-            output.complain(f"salvor: {report.distribution} ({report.entry_point}): {report.error}")
     return 0
+
+
+def _from_metadata() -> Plugins:
+    found = list_plugins()
+    for warning in found.warnings:
+        output.complain(f"salvor: {warning}")
+    return found

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from salvor.cli.render import printable, when_micros
+from salvor.plugins.inspection import Finding
 from salvor.plugins.loader import PluginReport
 from salvor.runtime.operator import RunSummary
 from salvor.tools.function import FunctionTool
@@ -19,6 +20,11 @@ COLOURS = {
     "needs-reconciliation": "bold red",
     "suspended": "yellow",
     "loaded": "green",
+    "blocked": "yellow",
+    "shadowed": "yellow",
+    "ok": "green",
+    "warning": "yellow",
+    "error": "bold red",
     "read": "green",
     "idempotent": "yellow",
     "write": "red",
@@ -79,14 +85,29 @@ def tools_table(tools: Iterable[FunctionTool]) -> Table:
 
 def plugins_table(reports: Iterable[PluginReport]) -> Table:
     """One line a plugin."""
-    made = table("DISTRIBUTION", "VERSION", "ENTRY POINT", "STATUS", "TOOLS", "SECONDS")
+    made = table("DISTRIBUTION", "VERSION", "ENTRY POINT", "STATUS", "TOOLS", "SECONDS", "NOTE")
     for report in reports:
         made.add_row(
             report.distribution,
             report.version or "-",
             f"{report.entry_point} = {report.value}",
             coloured(report.status),
-            str(len(report.tools)),
-            f"{report.seconds:.3f}",
+            str(len(report.tools)) if report.status == "loaded" else "-",
+            f"{report.seconds:.3f}" if report.status in ("loaded", "failed") else "-",
+            Text(printable(report.note or _beside_tools(report))),
+        )
+    return made
+
+
+def _beside_tools(report: PluginReport) -> str:
+    return ", ".join(hook for hook in report.hooks if hook != "salvor_register_tools")
+
+
+def findings_table(findings: Iterable[Finding]) -> Table:
+    """One line a finding of `salvor doctor`."""
+    made = table("", "ABOUT", "FOUND")
+    for finding in findings:
+        made.add_row(
+            coloured(finding.level), Text(finding.subject), Text(printable(finding.message))
         )
     return made

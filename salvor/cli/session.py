@@ -14,7 +14,9 @@ from types import FrameType
 import anyio
 
 from salvor.cli import output
+from salvor.cli.load import installed_tools
 from salvor.compose import open_runtime
+from salvor.plugins.loader import Plugins
 from salvor.registry.registry import Registry
 from salvor.runtime.runtime import Runtime
 from salvor.store_errors import StoreUnavailable
@@ -24,17 +26,33 @@ INTERRUPTED = 130
 
 
 def with_runtime(
-    store: str, work: Callable[[Runtime], Awaitable[int]], *, registry: Registry | None = None
+    store: str,
+    work: Callable[[Runtime], Awaitable[int]],
+    *,
+    loaded: tuple[Registry, Plugins] | None = None,
 ) -> int:
-    """Open a runtime on the store, do the work, and return its exit code."""
+    """Open a runtime on the store, do the work, and return its exit code.
+
+    Args:
+        store: Where runs are kept.
+        work: What to do.
+        loaded: The plugins and the registry they were loaded into; by default they are
+            loaded here.
+    """
+    registry, plugins = installed_tools() if loaded is None else loaded
 
     async def session() -> int:
-        opened = open_runtime(store=store, registry=registry, plugins=registry is None)
+        opened = open_runtime(store=store, registry=registry, plugins=plugins)
         async with opened as runtime:
             with interruptible(runtime.interrupt):
                 return await work(runtime)
 
     return anyio.run(session)
+
+
+def no_plugins() -> tuple[Registry, Plugins]:
+    """For verbs that only look at the store: no package of tools has a part in that."""
+    return Registry(), Plugins()
 
 
 def existing(store: str) -> str:

@@ -12,20 +12,8 @@ from salvor.cli.render_tool import tool_page
 from salvor.cli.report import report
 from salvor.cli.session import with_runtime
 from salvor.clock import SystemIds
-from salvor.registry.registry import Registry
 from salvor.runtime.runtime import Runtime
 from salvor.values import JsonObject
-
-
-def _installed() -> Registry:
-    """The installed tools; a plugin that is broken is named and left out."""
-    registry, reports = installed_tools()
-    for failed in (entry for entry in reports if entry.error is not None):
-        output.complain(
-            f"salvor: the plugin {failed.entry_point} of {failed.distribution} is left out: "
-            f"{failed.error}"
-        )
-    return registry
 
 
 @click.group()
@@ -40,7 +28,7 @@ def tools() -> None:
 @click.argument("targets", metavar="[TOOL]...", nargs=-1)
 def list_tools(targets: tuple[str, ...]) -> int:
     """List the installed tools, or those of the modules named."""
-    registry = _installed()
+    registry, _ = installed_tools()
     found = (
         [
             tool
@@ -63,7 +51,7 @@ def list_tools(targets: tuple[str, ...]) -> int:
 @click.argument("tool")
 def show(tool: str) -> int:
     """Show one tool in full, its schemas included."""
-    registry = _installed()
+    registry, _ = installed_tools()
     found, _ = tool_at(registry, tool)
     output.say(tool_page(found))
     return 0
@@ -79,7 +67,7 @@ def show(tool: str) -> int:
 @click.pass_obj
 def call(obj: dict[str, str], tool: str, given: JsonObject, run_id: str | None) -> int:
     """Call a tool once, as a run of its own in the store."""
-    registry = _installed()
+    registry, plugins = installed_tools()
     found, target = tool_at(registry, tool)
     found.prepare(given)  # refused before an id is printed
     chosen = run_id or SystemIds().run_id()
@@ -89,4 +77,4 @@ def call(obj: dict[str, str], tool: str, given: JsonObject, run_id: str | None) 
         result = await runtime.call_tool(found, given, run_id=chosen, target=target)
         return report(result, obj["store"])
 
-    return with_runtime(obj["store"], work, registry=registry)
+    return with_runtime(obj["store"], work, loaded=(registry, plugins))

@@ -1,47 +1,40 @@
-"""Finding and loading plugins: in a fixed order, each on its own, all of its tools or none."""
+"""Loading plugins: in a fixed order, each on its own, all of its tools or none."""
 
 from __future__ import annotations
 
-import inspect
-import re
+import os
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from importlib.metadata import Distribution, distributions
-from typing import Any, Literal, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
 
-import pluggy
-
-from salvor.errors import PluginError, SalvorError
-from salvor.plugins import hooks
-from salvor.plugins.hooks import GROUP, Plugin
+from salvor.errors import DuplicateToolError, PluginError, SalvorError
+from salvor.plugins.calling import Hooks
+from salvor.plugins.discovery import EntryPointLike, Found, given, installed
+from salvor.plugins.hooks import Lifespan, Plugin
+from salvor.plugins.requirements import unmet_host
+from salvor.plugins.selection import Selection, is_strict, selection
 from salvor.registry.registry import Registry
+from salvor.tools.around import Call, Failure, Guard, Middleware, Next, Outcome
 
-
-class EntryPointLike(Protocol):
-    """What the loader needs of `importlib.metadata.EntryPoint`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def value(self) -> str: ...
-    @property
-    def dist(self) -> Any: ...
-    def load(self) -> Any: ...
+Status: TypeAlias = Literal["loaded", "failed", "blocked", "shadowed", "found"]
+Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginReport:
-    """How one plugin loaded.
+    """What became of one plugin.
 
     Attributes:
         distribution: The normalised name of the distribution it comes from.
         version: That distribution's version.
         entry_point: Its name in the group.
         value: What the entry point names.
-        status: Whether it is in.
+        status: Whether it is in; ``found`` when nobody tried to load it.
         error: What went wrong, as one sentence.
+        note: Why it was not to be loaded.
         tools: The names of its tools.
+        hooks: The hooks it implements.
         seconds: How long importing and registering took.
     """
 
@@ -49,125 +42,219 @@ class PluginReport:
     version: str
     entry_point: str
     value: str
-    status: Literal["loaded", "failed"]
-    error: str | None
-    tools: tuple[str, ...]
-    seconds: float
+    status: Status
+    error: str | None = None
+    note: str | None = None
+    tools: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """Distribution and entry point."""
+        return f"{self.distribution}:{self.entry_point}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifespanOf:
+    """A lifespan and whose it is.
+
+    ``tools`` cannot be called when it fails, and with ``guards`` nothing can: a plugin that
+    stands around every call does not leave calls unguarded by failing.
+    """
+
+    plugin: str
+    tools: frozenset[str]
+    guards: bool
+    manager: Lifespan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugins:
+    """What came of loading: a report for each plugin, and what a runtime takes from them.
+
+    Iterating gives the reports.
+    """
+
+    reports: tuple[PluginReport, ...] = ()
+    middleware: tuple[Guard, ...] = ()
+    lifespans: tuple[LifespanOf, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[PluginReport]:
+        return iter(self.reports)
 
 
 def load_plugins(
     registry: Registry,
     *,
-    strict: bool = False,
+    strict: bool | None = None,
     entry_points: Iterable[EntryPointLike] | None = None,
-) -> tuple[PluginReport, ...]:
-    """Load every plugin and add its tools.
+    allow: Iterable[str] | None = None,
+    block: Iterable[str] = (),
+    tables: Tables | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Plugins:
+    """Load every plugin that may load, and add its tools.
 
-    A plugin that fails leaves nothing behind and stops no other one.
+    A plugin that fails leaves nothing behind and stops no other one. If it would have stood
+    around calls, calls are denied until it is fixed or blocked.
 
     Args:
         registry: Where the tools go.
-        strict: Raise for the first plugin that fails.
+        strict: Raise for the first plugin that fails; by default ``SALVOR_STRICT_PLUGINS``.
         entry_points: The plugins; by default all that are installed.
+        allow: Only these; by default all. ``SALVOR_PLUGINS`` takes its place.
+        block: None of these. ``SALVOR_PLUGINS`` adds to it.
+        tables: The operator's settings, by distribution.
+        environ: The environment; by default that of the process.
 
     Raises:
-        PluginError: ``strict`` is set and a plugin failed.
+        PluginError: a plugin failed and loading is strict, or an allowed one is not installed.
     """
-    found = installed() if entry_points is None else entry_points
-    return tuple(_load(registry, entry, strict) for entry in sorted(found, key=_order))
-
-
-def installed(path: Sequence[str] | None = None) -> tuple[EntryPointLike, ...]:
-    """The entry points of the group ``salvor``, of each distribution's first copy.
-
-    Args:
-        path: The directories to look in; by default those that imports look in.
-    """
-    found = distributions() if path is None else distributions(path=list(path))
-    seen: set[str] = set()
-    entries: list[EntryPointLike] = []
-    for distribution in found:
-        name = _name_of(distribution)
-        if name not in seen:
-            seen.add(name)
-            entries.extend(distribution.entry_points.select(group=GROUP))
-    return tuple(entries)
-
-
-def _name_of(distribution: Any) -> str:
-    name = getattr(distribution, "name", None) or "unknown"
-    return re.sub(r"[-_.]+", "-", str(name)).lower()
-
-
-def _version_of(distribution: Distribution | None) -> str:
-    return getattr(distribution, "version", None) or "unknown"
-
-
-def _order(entry: EntryPointLike) -> tuple[str, str, str]:
-    return _name_of(entry.dist), entry.name, entry.value
-
-
-def _load(registry: Registry, entry: EntryPointLike, strict: bool) -> PluginReport:
-    started = time.perf_counter()
-    error: str | None = None
-    tools: tuple[str, ...] = ()
-    try:
-        staging = Registry()
-        _call_hooks(entry, staging)
-        tools = tuple(tool.name for tool in registry.merge(staging.tools()))
-    except (Exception, SystemExit) as raised:
-        error = _sentence(raised)
-        if strict:
-            name = f"{_name_of(entry.dist)} ({entry.name})"
-            raise PluginError(
-                f"the plugin {name} failed: {error}", hint="Fix it, or uninstall it."
-            ) from raised
-    return PluginReport(
-        distribution=_name_of(entry.dist),
-        version=_version_of(entry.dist),
-        entry_point=entry.name,
-        value=entry.value,
-        status="failed" if error else "loaded",
-        error=error,
-        tools=tools,
-        seconds=time.perf_counter() - started,
+    environ = os.environ if environ is None else environ
+    found = installed() if entry_points is None else given(entry_points)
+    chosen = selection(None if allow is None else tuple(allow), tuple(block), environ)
+    chosen.check(found)
+    loading = _Loading(
+        registry=registry,
+        tables=tables or {},
+        environ=environ,
+        strict=is_strict(strict, environ),
+    )
+    reports = tuple(_skipped(one, chosen) or loading.load(one) for one in found)
+    return Plugins(
+        reports=reports,
+        middleware=tuple(loading.middleware),
+        lifespans=tuple(loading.lifespans),
+        warnings=(*chosen.unknown(found), *_tables_of_nobody(tables or {}, found)),
     )
 
 
-def _call_hooks(entry: EntryPointLike, staging: Registry) -> None:
-    # A manager of its own: no plugin can shadow, break or half-register another one.
-    manager = pluggy.PluginManager(GROUP)
-    manager.add_hookspecs(hooks)
-    loaded = entry.load()
-    manager.register(loaded, name=f"{_name_of(entry.dist)}:{entry.name}")
-    if not manager.get_hookcallers(loaded):
-        raise PluginError(
-            f"{entry.value} implements no hook of salvor.",
-            hint="Mark a function salvor_register_tools(plugin) with @salvor.hookimpl.",
+def list_plugins(
+    *,
+    entry_points: Iterable[EntryPointLike] | None = None,
+    allow: Iterable[str] | None = None,
+    block: Iterable[str] = (),
+    environ: Mapping[str, str] | None = None,
+) -> Plugins:
+    """What is installed and would load, without importing any of it."""
+    environ = os.environ if environ is None else environ
+    found = installed() if entry_points is None else given(entry_points)
+    chosen = selection(None if allow is None else tuple(allow), tuple(block), environ)
+    reports = tuple(_skipped(one, chosen) or _report(one, "found") for one in found)
+    return Plugins(reports=reports, warnings=chosen.unknown(found))
+
+
+def _report(found: Found, status: Status, **known: Any) -> PluginReport:
+    return PluginReport(
+        distribution=found.distribution,
+        version=found.version,
+        entry_point=found.entry.name,
+        value=found.entry.value,
+        status=status,
+        **known,
+    )
+
+
+def _skipped(found: Found, chosen: Selection) -> PluginReport | None:
+    if found.shadowed is not None:
+        return _report(found, "shadowed", note=found.shadowed)
+    refusal = chosen.refusal(found)
+    return None if refusal is None else _report(found, "blocked", note=refusal)
+
+
+def _tables_of_nobody(tables: Tables, found: Iterable[Found]) -> tuple[str, ...]:
+    known = {one.distribution for one in found}
+    return tuple(
+        f"[plugins.{name}] is for a distribution that brings no plugin."
+        for name in sorted(tables)
+        if name not in known
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Loading:
+    """One pass over the plugins, and what it has gathered so far."""
+
+    registry: Registry
+    tables: Tables
+    environ: Mapping[str, str]
+    strict: bool
+    middleware: list[Guard] = field(default_factory=list)
+    lifespans: list[LifespanOf] = field(default_factory=list)
+    owners: dict[str, str] = field(default_factory=dict)
+
+    def load(self, found: Found) -> PluginReport:
+        """Load one plugin: everything it brings, or nothing."""
+        started = time.perf_counter()
+        hooks = Hooks(found)
+        error: str | None = None
+        tools: tuple[str, ...] = ()
+        try:
+            unmet_host(found)
+            hooks.load()
+            tools = self._take(found, hooks)
+        except (Exception, SystemExit) as raised:
+            error = self._sentence(raised)
+            self._deny_if_guard(found, hooks, error)
+            if self.strict:
+                name = f"{found.distribution} ({found.entry.name})"
+                raise PluginError(
+                    f"the plugin {name} {found.version} failed: {error}",
+                    hint="Fix it, uninstall it, or block it with SALVOR_PLUGINS=-NAME.",
+                ) from raised
+        return _report(
+            found,
+            "failed" if error else "loaded",
+            error=error,
+            tools=tools,
+            hooks=hooks.implemented,
+            seconds=time.perf_counter() - started,
         )
-    _check_names(manager, entry)
-    plugin = Plugin(distribution=_name_of(entry.dist), entry_point=entry.name, registry=staging)
-    for result in manager.hook.salvor_register_tools(plugin=plugin):
-        if inspect.iscoroutine(result):
-            result.close()
-            raise PluginError(
-                "salvor_register_tools is async, and nobody awaits it.", hint="Write a plain def."
+
+    def _take(self, found: Found, hooks: Hooks) -> tuple[str, ...]:
+        plugin = Plugin(
+            distribution=found.distribution,
+            entry_point=found.entry.name,
+            registry=Registry(),
+            _table=self.tables.get(found.distribution, {}),
+            _environ=self.environ,
+        )
+        hooks.register_tools(plugin)
+        middleware = hooks.middleware(plugin)
+        tools = tuple(tool.name for tool in self.registry.merge(plugin.registry.tools()))
+        self.owners.update(dict.fromkeys(tools, found.id))
+        if middleware is not None:
+            self.middleware.append(Guard(found.id, middleware))
+        self.lifespans.extend(
+            LifespanOf(
+                plugin=found.id,
+                tools=frozenset(tools),
+                guards=middleware is not None,
+                manager=manager,
             )
+            for manager in plugin.lifespans
+        )
+        return tools
+
+    def _deny_if_guard(self, found: Found, hooks: Hooks, error: str) -> None:
+        if "salvor_middleware" in hooks.implemented:
+            self.middleware.append(Guard(found.id, denying(f"it failed to load: {error}")))
+
+    def _sentence(self, error: BaseException) -> str:
+        if isinstance(error, DuplicateToolError) and error.name in self.owners:
+            return f"{error} The first is of the plugin {self.owners[error.name]}."
+        if isinstance(error, SalvorError):
+            return str(error)
+        text = " ".join(str(error).split())
+        return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _check_names(manager: pluggy.PluginManager, entry: EntryPointLike) -> None:
-    try:
-        manager.check_pending()
-    except pluggy.PluginValidationError as error:
-        known = [name for name in vars(hooks) if name.startswith("salvor_")]
-        raise PluginError(
-            f"{entry.value} implements a hook that does not exist: {str(error).splitlines()[0]}.",
-            hint=f"The hooks are: {', '.join(known)}.",
-        ) from None
+def denying(reason: str) -> Middleware:
+    """A middleware that lets no call through."""
 
+    async def deny(call: Call, next: Next) -> Outcome:
+        return Failure(message=f"no call can be made: {reason}")
 
-def _sentence(error: BaseException) -> str:
-    if isinstance(error, SalvorError):
-        return str(error)
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return deny

@@ -33,6 +33,7 @@ from salvor.runtime.execution import (
     timed_out,
 )
 from salvor.runtime.host import Host, Progress
+from salvor.runtime.middleware import call_of, within
 from salvor.runtime.outcome import OpenWrite
 from salvor.runtime.policy import Again, Fault, Open, decide, worst
 from salvor.runtime.recorder import Recorder
@@ -151,7 +152,14 @@ class Attempts:
     def _once(self, call: OpenCall, executions: int) -> Awaitable[Ended]:
         gave_up = GaveUp()
         context = self._context(call, executions, gave_up)
-        return self._execution.once(call.tool, call.values, context, gave_up)
+        if not self._host.guards:
+            return self._execution.once(call.tool, call.values, context, gave_up)
+        return within(
+            self._host.guards,
+            call_of(call.tool, call.intent, context),
+            call.tool,
+            lambda: self._execution.once(call.tool, call.values, context, gave_up),
+        )
 
     def _stands(self) -> bool:
         return self._host.keeper.stands(self._recorder.fence)

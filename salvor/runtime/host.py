@@ -15,6 +15,7 @@ from salvor.runtime.bodies import BodyThreads
 from salvor.runtime.leases import LeaseKeeper
 from salvor.runtime.overtime import Overtime
 from salvor.runtime.shared import Shared
+from salvor.tools.around import Guard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,8 @@ class Host:
 
     ``lease`` and ``claim_wait`` are in seconds; ``namespace`` is the operator's, for claims;
     ``interrupted`` is set when every drive is to stop after its running call; ``progress``
-    is told what tools report, in whatever thread they run.
+    is told what tools report, in whatever thread they run; ``guards`` stand around every
+    execution, the first one outermost.
     """
 
     store: Store
@@ -53,6 +55,7 @@ class Host:
     claim_wait: float
     namespace: str = "default"
     progress: Callable[[Progress], None] | None = None
+    guards: tuple[Guard, ...] = ()
 
     def check_interrupt(self, run_id: str) -> None:
         """Stop here if the process was asked to.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
@@ -27,6 +27,7 @@ from salvor.runtime.resolve import Resolution, ResolvedOutput
 from salvor.runtime.run import Run
 from salvor.runtime.shared import Shared
 from salvor.runtime.workflow import SINGLE, bind, define, single_call
+from salvor.tools.around import Guard
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonObject, JsonValue, parse_run_id
 
@@ -59,6 +60,7 @@ class Runtime:
         namespace: The operator's namespace for claims.
         max_threads: Synchronous bodies that run at a time.
         progress: Told what tools report with `Context.progress`, in the tool's thread.
+        guards: Middleware around every execution, the first one outermost.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Runtime:
         namespace: str = "default",
         max_threads: int = DEFAULT_LIMIT,
         progress: Callable[[Progress], None] | None = None,
+        guards: Sequence[Guard] = (),
     ) -> None:
         self.registry = registry
         self.store = store
@@ -94,6 +97,7 @@ class Runtime:
             claim_wait=claim_wait,
             namespace=namespace,
             progress=progress,
+            guards=tuple(guards),
         )
         self._driving = Driving(self._host)
         self._operator = Operator(self._host)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,8 +10,9 @@ import pytest
 
 from salvor.errors import PluginError
 from salvor.plugins.hooks import Plugin, hookimpl
-from salvor.plugins.loader import PluginReport, installed, load_plugins
+from salvor.plugins.loader import PluginReport, Plugins, load_plugins
 from salvor.registry.registry import Registry
+from salvor.tools.around import Call, Failure, Guard, Next, Outcome
 from salvor.tools.decorator import tool
 
 
@@ -58,8 +55,9 @@ def adding(*names: str) -> Any:
     return salvor_register_tools
 
 
-def load(*entries: Entry, registry: Registry | None = None) -> tuple[PluginReport, ...]:
-    return load_plugins(registry if registry is not None else Registry(), entry_points=entries)
+def load(*entries: Entry, registry: Registry | None = None) -> Plugins:
+    registry = registry if registry is not None else Registry()
+    return load_plugins(registry, entry_points=entries, environ={})
 
 
 def test_the_tools_of_a_plugin_are_added() -> None:
@@ -76,6 +74,7 @@ def test_the_tools_of_a_plugin_are_added() -> None:
         status="loaded",
         error=None,
         tools=("a", "b"),
+        hooks=("salvor_register_tools",),
         seconds=report.seconds,
     )
     assert report.seconds >= 0
@@ -161,10 +160,42 @@ def test_two_plugins_of_one_name_do_not_shadow_each_other() -> None:
 
 
 def test_a_plugin_without_hooks_is_a_failure() -> None:
-    (report,) = load(Entry(SimpleNamespace(salvor_register_tools=print)))
+    (report,) = load(Entry(SimpleNamespace(register_tools=print)))
 
     assert report.status == "failed"
     assert "implements no hook" in str(report.error)
+
+
+def test_a_hook_without_its_mark_is_a_failure_even_beside_a_marked_one() -> None:
+    marked = hookimpl(adding("a"))
+    (report,) = load(Entry(SimpleNamespace(salvor_register_tools=marked, salvor_middleware=print)))
+
+    assert report.status == "failed"
+    assert "salvor_middleware and does not mark it" in str(report.error)
+
+
+def test_a_class_is_not_a_plugin() -> None:
+    class Acme:
+        @hookimpl
+        def salvor_register_tools(self, plugin: Plugin) -> None: ...
+
+    entry = Entry(SimpleNamespace())
+    entry._register = Acme
+    entry.load = lambda: Acme  # type: ignore[method-assign]
+    (report,) = load(entry)
+
+    assert "is a class" in str(report.error)
+
+
+def test_an_instance_with_hooks_is_a_plugin() -> None:
+    class Acme:
+        @hookimpl
+        def salvor_register_tools(self, plugin: Plugin) -> None:
+            plugin.registry.add(named("a"))
+
+    (report,) = load(Entry(Acme()))
+
+    assert report.tools == ("a",)
 
 
 def test_a_hook_that_does_not_exist_is_a_failure() -> None:
@@ -173,7 +204,7 @@ def test_a_hook_that_does_not_exist_is_a_failure() -> None:
     (report,) = load(Entry(SimpleNamespace(salvor_register_tool=hookimpl(salvor_register_tool))))
 
     assert "hook that does not exist" in str(report.error)
-    assert "salvor_register_tools" in str(report.error)
+    assert "Did you mean salvor_register_tools?" in str(report.error)
 
 
 def test_a_hook_with_another_parameter_is_a_failure() -> None:
@@ -181,7 +212,8 @@ def test_a_hook_with_another_parameter_is_a_failure() -> None:
 
     (report,) = load(Entry(salvor_register_tools))
 
-    assert report.status == "failed"
+    assert "another version of salvor" in str(report.error)
+    assert "'registry'" in str(report.error)
 
 
 def test_an_async_hook_is_a_failure() -> None:
@@ -193,8 +225,18 @@ def test_an_async_hook_is_a_failure() -> None:
 
 
 def test_strict_loading_raises_for_the_first_failure() -> None:
-    with pytest.raises(PluginError, match=r"the plugin acme \(main\) failed: ImportError: x"):
+    with pytest.raises(PluginError, match=r"the plugin acme \(main\) 1.0 failed: ImportError: x"):
         load_plugins(Registry(), strict=True, entry_points=[Entry(ImportError("x"))])
+
+
+def test_the_environment_makes_loading_strict() -> None:
+    entries = [Entry(ImportError("x"))]
+    with pytest.raises(PluginError):
+        load_plugins(Registry(), entry_points=entries, environ={"SALVOR_STRICT_PLUGINS": "1"})
+
+    for word in ("", "0", "false"):
+        environ = {"SALVOR_STRICT_PLUGINS": word}
+        assert load_plugins(Registry(), entry_points=entries, environ=environ).reports
 
 
 def test_an_entry_point_without_a_distribution_is_loaded_too() -> None:
@@ -206,65 +248,114 @@ def test_an_entry_point_without_a_distribution_is_loaded_too() -> None:
     assert (report.distribution, report.version, report.status) == ("unknown", "unknown", "loaded")
 
 
-def distribution(
-    place: Path, name: str, version: str, module: str, source: str, group: str = "salvor"
-) -> None:
-    (place / f"{module}.py").write_text(textwrap.dedent(source))
-    info = place / f"{name.replace('-', '_')}-{version}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    (info / "entry_points.txt").write_text(f"[{group}]\nmain = {module}\n")
+def test_a_conflict_between_plugins_names_the_first_one_too() -> None:
+    _, second = load(Entry(adding("t"), dist="a"), Entry(adding("t"), dist="b"))
+
+    assert str(second.error).endswith("The first is of the plugin a:main.")
 
 
-SOURCE = """
-    from salvor.plugins.hooks import hookimpl
-    from salvor.tools.decorator import tool
+def test_a_plugin_for_another_version_of_salvor_is_not_imported() -> None:
+    entry = Entry(KeyboardInterrupt())
+    entry.dist.requires = ["salvor-py>=99", "other>=1; extra == 'x'", "not a requirement"]
 
-    @tool(effect="read")
-    def acme_find(name: str) -> str:
-        "Find."
-        return name
+    (report,) = load(entry)
 
-    @hookimpl
-    def salvor_register_tools(plugin):
-        plugin.registry.add(acme_find)
-"""
+    assert "acme 1.0 requires salvor-py>=99, and " in str(report.error)
 
 
-def test_a_real_distribution_is_found_and_loaded(tmp_path: Path) -> None:
-    distribution(tmp_path, "acme-tools", "1.2.3", "acme_plugin", SOURCE)
-    script = (
-        "from salvor.plugins.loader import load_plugins\n"
-        "from salvor.registry.registry import Registry\n"
-        "registry = Registry()\n"
-        "reports = load_plugins(registry)\n"
-        "found = [r for r in reports if r.distribution == 'acme-tools']\n"
-        "print([(r.version, r.value, r.tools) for r in found])\n"
-        "print(registry.get('acme_find').module)\n"
+def test_what_is_listed_twice_is_loaded_once_and_silently() -> None:
+    plugins = load(Entry(adding("a")), Entry(adding("a")))
+
+    assert [report.status for report in plugins] == ["loaded"]
+
+
+def test_a_second_value_under_one_name_is_shadowed() -> None:
+    second = Entry(adding("b"))
+    second.value = "acme.other"
+
+    first, other = load(Entry(adding("a")), second)
+
+    assert (first.status, other.status, other.value) == ("loaded", "shadowed", "acme.plugin")
+    assert other.note == "acme.other has the same name, and comes first"
+
+
+async def around(call: Call, next: Next) -> Outcome:
+    return await next()
+
+
+def guarding(middleware: Any, *, tools: Any = None) -> Any:
+    def salvor_middleware(plugin: Plugin) -> Any:
+        return middleware
+
+    hooks = {"salvor_middleware": hookimpl(salvor_middleware)}
+    if tools is not None:
+        hooks["salvor_register_tools"] = hookimpl(tools)
+    return SimpleNamespace(**hooks)
+
+
+def test_middleware_is_collected_in_the_order_of_plugins() -> None:
+    plugins = load(
+        Entry(guarding(around), dist="b"),
+        Entry(guarding(around), dist="a"),
+        Entry(guarding(None), dist="c"),
     )
-    path = os.pathsep.join([str(tmp_path), *sys.path])
 
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": path},
+    assert plugins.middleware == (Guard("a:main", around), Guard("b:main", around))
+
+
+@pytest.mark.parametrize("middleware", [print, "text", lambda call, following: None])
+def test_middleware_that_is_not_async_is_a_failure(middleware: Any) -> None:
+    plugins = load(Entry(guarding(middleware)))
+
+    assert "is not an async function" in str(plugins.reports[0].error)
+
+
+@pytest.mark.anyio
+async def test_a_plugin_that_guards_calls_and_fails_leaves_none_unguarded() -> None:
+    def breaks(plugin: Plugin) -> None:
+        raise ValueError("no policy file")
+
+    plugins = load(Entry(guarding(around, tools=breaks)))
+    (guard,) = plugins.middleware
+    call = Call(
+        tool="t",
+        effect="read",
+        arguments={},
+        tags=(),
+        run_id="r",
+        position=1,
+        attempt=1,
+        idempotency_key=None,
     )
 
-    assert done.stdout.splitlines() == [
-        "[('1.2.3', 'acme_plugin', ('acme_find',))]",
-        "acme_plugin",
-    ]
+    async def never() -> Outcome:
+        raise AssertionError("the call was let through")
+
+    outcome = await guard.function(call, never)
+
+    assert isinstance(outcome, Failure)
+    assert (outcome.extent, outcome.final) == ("no", True)
+    assert "no policy file" in outcome.message
 
 
-def test_the_first_copy_of_a_distribution_wins(tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    for place, version in ((first, "1.0"), (second, "2.0")):
-        place.mkdir()
-        distribution(place, "acme-tools", version, "acme_plugin", SOURCE)
-    distribution(second, "other", "1.0", "other", SOURCE, group="elsewhere")
+def test_a_lifespan_has_to_be_something_to_call() -> None:
+    def salvor_register_tools(plugin: Plugin) -> None:
+        plugin.lifespan("text")  # type: ignore[arg-type]
 
-    found = installed([str(first), str(second)])
+    (report,) = load(Entry(salvor_register_tools))
 
-    assert [(entry.name, entry.dist.version) for entry in found] == [("main", "1.0")]
+    assert "lifespan takes a function" in str(report.error)
+
+
+def test_lifespans_know_their_plugin_and_its_tools() -> None:
+    def salvor_register_tools(plugin: Plugin) -> None:
+        plugin.registry.add(named("a"))
+        plugin.lifespan(nullcontext)
+
+    (lifespan,) = load(Entry(salvor_register_tools)).lifespans
+
+    assert (lifespan.plugin, lifespan.tools, lifespan.guards) == (
+        "acme:main",
+        frozenset({"a"}),
+        False,
+    )

@@ -1,0 +1,137 @@
+"""One plugin's hooks, checked and called: no other plugin sees them."""
+
+from __future__ import annotations
+
+import inspect
+from difflib import get_close_matches
+from typing import Any
+
+import pluggy
+
+from salvor.errors import PluginError
+from salvor.plugins import hooks
+from salvor.plugins.discovery import Found
+from salvor.plugins.hooks import GROUP, Plugin
+from salvor.tools.around import Middleware
+
+NAMES = tuple(sorted(name for name in vars(hooks) if name.startswith("salvor_")))
+_MARK = f"{GROUP}_impl"
+
+
+class Hooks:
+    """The hooks of one plugin, in a manager of its own.
+
+    So no plugin can shadow, break or half-register another one.
+
+    Attributes:
+        implemented: The names of those it implements, as soon as it is imported.
+    """
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self._manager = pluggy.PluginManager(GROUP)
+        self._manager.add_hookspecs(hooks)
+        self.implemented: tuple[str, ...] = ()
+
+    def load(self) -> None:
+        """Import the plugin and check what it says it implements.
+
+        Raises:
+            PluginError: it implements nothing, or something that does not exist.
+            Exception, SystemExit: whatever importing it raises.
+        """
+        value = self._found.entry.value
+        loaded = self._found.entry.load()
+        marked, unmarked = _functions(loaded)
+        self.implemented = tuple(name for name in NAMES if name in marked)
+        if isinstance(loaded, type):
+            raise PluginError(
+                f"{value} is a class.", hint="Let the entry point name an instance or a module."
+            )
+        _check_names(value, marked, unmarked)
+        try:
+            self._manager.register(loaded, name=self._found.id)
+        except pluggy.PluginValidationError as error:
+            raise PluginError(
+                f"{value} implements a hook for another version of salvor: {_last_line(error)}",
+                hint="Every hook takes one parameter, plugin.",
+            ) from None
+        _check_pending(self._manager, value, marked)
+
+    def register_tools(self, plugin: Plugin) -> None:
+        """Let it add its tools to ``plugin.registry``."""
+        self._call("salvor_register_tools", plugin)
+
+    def middleware(self, plugin: Plugin) -> Middleware | None:
+        """The middleware it gives, if any.
+
+        Raises:
+            PluginError: what it gave cannot stand around a call.
+        """
+        given = self._call("salvor_middleware", plugin)
+        for middleware in given:
+            if not _is_async(middleware):
+                raise PluginError(
+                    f"salvor_middleware gave {middleware!r}, which is not an async function.",
+                    hint="Return an async def of the parameters call and next.",
+                )
+            return middleware  # type: ignore[no-any-return]  # checked as far as it can be
+        return None
+
+    def _call(self, name: str, plugin: Plugin) -> list[Any]:
+        results: list[Any] = getattr(self._manager.hook, name)(plugin=plugin)
+        for result in results:
+            if inspect.iscoroutine(result):
+                result.close()
+                raise PluginError(f"{name} is async, and nobody awaits it.", hint="Write a def.")
+        return results
+
+
+def _functions(loaded: Any) -> tuple[set[str], set[str]]:
+    """The names of what carries our mark, and of what looks like a hook and does not."""
+    marked: set[str] = set()
+    unmarked: set[str] = set()
+    for name in dir(loaded):
+        value = inspect.getattr_static(loaded, name)
+        function = getattr(value, "__func__", value)
+        mark = getattr(function, _MARK, None)
+        if mark is not None:
+            marked.add(mark.get("specname") or name)
+        elif name in NAMES and callable(function):
+            unmarked.add(name)
+    return marked, unmarked
+
+
+def _check_pending(manager: pluggy.PluginManager, value: str, marked: set[str]) -> None:
+    try:
+        manager.check_pending()
+    except pluggy.PluginValidationError:
+        strange = sorted(marked - set(NAMES))
+        near = get_close_matches(strange[0], NAMES, n=1, cutoff=0.8) if strange else []
+        raise PluginError(
+            f"{value} implements a hook that does not exist: {', '.join(strange)}.",
+            hint=f"Did you mean {near[0]}?" if near else f"The hooks are: {', '.join(NAMES)}.",
+        ) from None
+
+
+def _check_names(value: str, marked: set[str], unmarked: set[str]) -> None:
+    if unmarked:
+        raise PluginError(
+            f"{value} defines {', '.join(sorted(unmarked))} and does not mark it as a hook.",
+            hint="Decorate it with @salvor.hookimpl.",
+        )
+    if not marked:
+        raise PluginError(
+            f"{value} implements no hook of salvor.",
+            hint="Mark a function salvor_register_tools(plugin) with @salvor.hookimpl.",
+        )
+
+
+def _is_async(function: Any) -> bool:
+    called = inspect.getattr_static(type(function), "__call__", None)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
