@@ -22,6 +22,7 @@ COLOURS = {
     "loaded": "green",
     "blocked": "yellow",
     "shadowed": "yellow",
+    "unconfigured": "yellow",
     "ok": "green",
     "warning": "yellow",
     "error": "bold red",

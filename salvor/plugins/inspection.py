@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -18,6 +18,7 @@ FOREIGN = "salvor"
 SLOW_SECONDS = 1.0
 
 Level: TypeAlias = Literal["ok", "warning", "error"]
+Allowed: TypeAlias = Callable[[Path, int], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +100,8 @@ def about_plugins(plugins: Plugins, *, slow: float = SLOW_SECONDS) -> list[Findi
             level, message = "error", f"{report.version} failed: {report.error}"
         elif report.status == "shadowed":
             level, message = "warning", f"it is shadowed: {report.note}."
+        elif report.status == "unconfigured":
+            level, message = "warning", f"{report.version} is idle: {report.note}"
         elif report.status == "blocked":
             message = f"{report.version} is blocked: {report.note}"
         elif report.seconds > slow:
@@ -110,14 +113,19 @@ def about_plugins(plugins: Plugins, *, slow: float = SLOW_SECONDS) -> list[Findi
     return findings
 
 
-def about_store(store: str) -> Finding:
-    """Whether runs can be kept where they are to be kept; nothing is created."""
+def about_store(store: str, *, allowed: Allowed = os.access) -> Finding:
+    """Whether runs can be kept where they are to be kept; nothing is created.
+
+    Args:
+        store: A path or a URL.
+        allowed: Whether this user may use a path in a way, as `os.access` tells.
+    """
     path = store.removeprefix("sqlite:///")
     if store == "memory:":
         return Finding(level="ok", subject="store", message="in memory; gone with the process")
     if "://" in path:
         return Finding(level="ok", subject="store", message=f"{_place(path)}; not looked into")
-    fault = _fault_of(Path(path))
+    fault = _fault_of(Path(path), allowed)
     if fault is not None:
         return Finding(level="error", subject="store", message=f"{path}: {fault}")
     state = "can be written" if Path(path).exists() else "is made by the first run"
@@ -130,15 +138,15 @@ def _place(url: str) -> str:
     return f"{scheme}://{rest.rpartition('@')[2].split('?')[0]}"
 
 
-def _fault_of(path: Path) -> str | None:
+def _fault_of(path: Path, allowed: Allowed) -> str | None:
     directory = path.resolve().parent
     if not directory.is_dir():
         return f"there is no directory {directory}. Make it, or name another store."
     if path.is_dir():
         return "that is a directory. Name a file."
-    if not os.access(directory, os.W_OK | os.X_OK):
+    if not allowed(directory, os.W_OK | os.X_OK):
         # SQLite keeps its journal beside the file.
         return f"the directory {directory} cannot be written by this user."
-    if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+    if path.exists() and not allowed(path, os.R_OK | os.W_OK):
         return "it cannot be read and written by this user."
     return None

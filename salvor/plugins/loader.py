@@ -14,10 +14,11 @@ from salvor.plugins.discovery import EntryPointLike, Found, given, installed
 from salvor.plugins.hooks import Lifespan, Plugin
 from salvor.plugins.requirements import unmet_host
 from salvor.plugins.selection import Selection, is_strict, selection
+from salvor.plugins.settings import Unconfigured
 from salvor.registry.registry import Registry
 from salvor.tools.around import Call, Failure, Guard, Middleware, Next, Outcome
 
-Status: TypeAlias = Literal["loaded", "failed", "blocked", "shadowed", "found"]
+Status: TypeAlias = Literal["loaded", "failed", "unconfigured", "blocked", "shadowed", "found"]
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
@@ -30,9 +31,10 @@ class PluginReport:
         version: That distribution's version.
         entry_point: Its name in the group.
         value: What the entry point names.
-        status: Whether it is in; ``found`` when nobody tried to load it.
+        status: Whether it is in; ``unconfigured`` when it needs settings and was given none,
+            ``found`` when nobody tried to load it.
         error: What went wrong, as one sentence.
-        note: Why it was not to be loaded.
+        note: Why it is not in, though nothing went wrong.
         tools: The names of its tools.
         hooks: The hooks it implements.
         seconds: How long importing and registering took.
@@ -198,6 +200,9 @@ class _Loading:
         except (Exception, SystemExit) as raised:
             error = self._sentence(raised)
             self._deny_if_guard(found, hooks, error)
+            idle = isinstance(raised, Unconfigured) and "salvor_middleware" not in hooks.implemented
+            if idle and not self.strict:
+                return _report(found, "unconfigured", note=error, hooks=hooks.implemented)
             if self.strict:
                 name = f"{found.distribution} ({found.entry.name})"
                 raise PluginError(

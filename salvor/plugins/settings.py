@@ -15,6 +15,10 @@ from salvor.values import parse_json
 S = TypeVar("S", bound=BaseModel)
 
 
+class Unconfigured(PluginError):
+    """A plugin needs settings, and the operator has given it none at all."""
+
+
 def read_settings(
     model: type[S],
     *,
@@ -31,6 +35,7 @@ def read_settings(
         distribution: The plugin's distribution.
 
     Raises:
+        Unconfigured: something is required, and there are no settings at all.
         PluginError: with every fault and where it is.
     """
     given: Any = model
@@ -46,10 +51,11 @@ def read_settings(
     try:
         return _validated(model, table, texts)
     except ValidationError as error:
-        raise PluginError(
-            f"its settings do not fit: {_faults(error, texts, variables)}.",
-            hint=f"They belong in [plugins.{distribution}] of salvor.toml, or in the environment.",
-        ) from None
+        faults = _faults(error, texts, variables)
+        hint = f"They belong in [plugins.{distribution}] of salvor.toml, or in the environment."
+        if not table and not texts:
+            raise Unconfigured(f"it has no settings: {faults}.", hint=hint) from None
+        raise PluginError(f"its settings do not fit: {faults}.", hint=hint) from None
 
 
 def variable(distribution: str, key: str) -> str:

@@ -134,5 +134,34 @@ def test_a_plugin_gets_the_table_of_its_distribution() -> None:
     )
 
     assert seen == [Path("/a")]
-    assert [report.status for report in plugins] == ["loaded", "failed"]
+    assert [report.status for report in plugins] == ["loaded", "unconfigured"]
+    assert plugins.reports[1].error is None
+    assert "root is missing" in str(plugins.reports[1].note)
     assert plugins.warnings == ("[plugins.acme] is for a distribution that brings no plugin.",)
+
+
+def needing(*, guards: bool) -> Any:
+    @hookimpl
+    def salvor_register_tools(plugin: Plugin) -> None:
+        plugin.config(Settings)
+
+    @hookimpl
+    def salvor_middleware(plugin: Plugin) -> None:
+        raise AssertionError("never asked")
+
+    loaded = SimpleNamespace(salvor_register_tools=salvor_register_tools)
+    if guards:
+        loaded.salvor_middleware = salvor_middleware
+    return SimpleNamespace(name="main", value="x", dist=None, load=lambda: loaded)
+
+
+def test_without_settings_strict_loading_raises() -> None:
+    with pytest.raises(PluginError, match="it has no settings: root is missing"):
+        load_plugins(Registry(), strict=True, entry_points=[needing(guards=False)], environ={})
+
+
+def test_without_settings_a_plugin_that_guards_calls_has_failed() -> None:
+    plugins = load_plugins(Registry(), entry_points=[needing(guards=True)], environ={})
+
+    assert [report.status for report in plugins] == ["failed"]
+    assert len(plugins.middleware) == 1
