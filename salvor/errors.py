@@ -17,6 +17,8 @@
             UnknownRun, RunExists, WrongState, AnswerRefused, AnswerConflict,
             LeaseHeld, NotDoneRefused, RunInterrupted
         LogError, StoreError   a log or a store cannot be used: `salvor.store_errors`
+        ExportRefused          a tool cannot be said in a provider's form
+        ConfigError            the operator's file cannot be used; lists all faults
         PluginError
         TargetError            a MODULE:NAME that cannot be loaded
 
@@ -128,6 +130,37 @@ class UnknownToolError(SalvorError):
         super().__init__(f"there is no tool called {name!r}.", hint=hint)
         self.name = name
         self.nearest = tuple(nearest)
+
+
+class ExportRefused(SalvorError):
+    """A tool cannot be said in a provider's form without changing what it means.
+
+    ``form`` is ``mcp``, ``anthropic``, ``openai`` or ``openai-strict``; ``problems`` holds
+    every place that the form cannot express.
+    """
+
+    code = "export_refused"
+
+    def __init__(
+        self, *, tool: str, form: str, problems: Sequence[Problem], hint: str | None = None
+    ) -> None:
+        super().__init__(
+            f"{tool} cannot be exported in the form {form}: {_listed(problems)}.", hint=hint
+        )
+        self.tool = tool
+        self.form = form
+        self.problems = tuple(problems)
+
+
+class ConfigError(SalvorError):
+    """The operator's file cannot be used; every fault is one sentence that names its place."""
+
+    code = "config"
+
+    def __init__(self, *, source: str, faults: Sequence[str], hint: str | None = None) -> None:
+        super().__init__(f"{source}: {' '.join(faults)}", hint=hint)
+        self.source = source
+        self.faults = tuple(faults)
 
 
 class ArgumentsRefused(SalvorError):
