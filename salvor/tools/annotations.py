@@ -6,13 +6,14 @@ import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from types import SimpleNamespace
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from salvor.errors import ToolDefinitionError
 from salvor.tools.context import Context
-from salvor.tools.contract import NAMES, unwrap
+from salvor.tools.contract import NAMES, inside
 from salvor.tools.injection import Dependency, dependency_of
 
 _LAZY = frozenset(
@@ -29,25 +30,56 @@ def resolve(annotation: Any, function: Any) -> Any:
     """
     if type(annotation) is type:
         return annotation
-    inner = unwrap(function)
-    inner = getattr(inner, "__func__", inner)
     carrier: Any = SimpleNamespace(__annotations__={"it": annotation})
+    unknown: NameError | None = None
     try:
-        return get_type_hints(
-            carrier, getattr(inner, "__globals__", {}), _local_names(inner), include_extras=True
-        )["it"]
-    except NameError as error:
-        raise ToolDefinitionError(
-            f"its annotation {annotation!r} cannot be resolved: {error}.",
-            hint="Define or import that type before the function, or at module level.",
-        ) from None
+        for scope in _scopes(annotation, function):
+            seen = getattr(scope, "__globals__", {})
+            try:
+                return get_type_hints(carrier, seen, _names_in(scope), include_extras=True)["it"]
+            except NameError as error:
+                unknown = unknown or error
     except Exception as error:  # the text of an annotation can do anything
         raise ToolDefinitionError(
             f"its annotation {annotation!r} cannot be resolved: {error}.", hint="Write a type."
         ) from None
+    raise ToolDefinitionError(
+        f"its annotation {annotation!r} cannot be resolved: {unknown}.",
+        hint="Define or import that type before the function, or at module level.",
+    )
 
 
-def _local_names(function: Any) -> dict[str, Any]:
+def _scopes(annotation: Any, function: Any) -> list[Any]:
+    """The functions whose names an annotation may mean, the likeliest first.
+
+    A wrapper that states a signature has made it of what it wraps, as a rule in another module.
+    """
+    chain = inside(function)
+    while len(chain) < 100:
+        last = getattr(chain[-1], "__func__", chain[-1])
+        inner = getattr(last, "__dict__", {}).get("__wrapped__")
+        if inner is None:
+            break
+        chain.append(inner)
+    found = [getattr(item, "__func__", item) for item in chain]
+    carriers = [scope for scope in found if _carries(scope, annotation)]
+    return [*reversed(carriers), *(scope for scope in found if scope not in carriers)]
+
+
+def _carries(scope: Any, annotation: Any) -> bool:
+    found = getattr(scope, "__annotations__", {}).values()
+    return any(item is annotation or (type(item) is str and item == annotation) for item in found)
+
+
+def local_names(function: Any) -> dict[str, Any]:
+    """The names around a function that its annotations may mean, besides its module's."""
+    found: dict[str, Any] = {}
+    for scope in reversed(inside(function)):
+        found = {**_names_in(getattr(scope, "__func__", scope)), **found}
+    return found
+
+
+def _names_in(function: Any) -> dict[str, Any]:
     found: dict[str, Any] = dict(getattr(function, NAMES, {}))
     names = getattr(getattr(function, "__code__", None), "co_freevars", ())
     for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=False):
@@ -55,6 +87,8 @@ def _local_names(function: Any) -> dict[str, Any]:
             found.setdefault(name, cell.cell_contents)
         except ValueError:  # assigned later, so not a type the signature can mean
             continue
+    for parameter in getattr(function, "__type_params__", ()):
+        found.setdefault(parameter.__name__, parameter)
     return found
 
 
@@ -92,17 +126,17 @@ def accepts_none(annotation: Any) -> bool:
     return get_origin(annotation) is typing.Literal and None in get_args(annotation)
 
 
-def check_crossing(annotation: Any, *, lazy: bool = True) -> None:
+def check_crossing(annotation: Any, names: Mapping[str, Any] | None = None) -> None:
     """Refuse types whose values do not survive the way to JSON and back.
 
     Args:
         annotation: The type, with everything it is made of.
-        lazy: Refuse iterables that are validated only while the body reads them.
+        names: What the texts of its annotations may mean, besides what their modules hold.
 
     Raises:
         ToolDefinitionError: naming the type and what to use instead.
     """
-    for found in _reachable(annotation, set()):
+    for found in _reachable(annotation, set(), dict(names or {})):
         name = getattr(found, "__name__", None) or getattr(found, "_name", "")
         module = getattr(found, "__module__", "")
         if name in _SECRET and module.startswith("pydantic"):
@@ -110,13 +144,13 @@ def check_crossing(annotation: Any, *, lazy: bool = True) -> None:
                 f"{name} cannot be recorded: every argument and result is written to the log.",
                 hint="Let the tool fetch the secret itself, through Depends.",
             )
-        if lazy and name in _LAZY and module in ("collections.abc", "typing"):
+        if name in _LAZY and module in ("collections.abc", "typing"):
             raise ToolDefinitionError(
                 f"{name} would be checked only while the body reads it.", hint="Use list[...]."
             )
 
 
-def _reachable(annotation: Any, seen: set[int]) -> Iterator[Any]:
+def _reachable(annotation: Any, seen: set[int], names: dict[str, Any]) -> Iterator[Any]:
     if id(annotation) in seen:
         return
     seen.add(id(annotation))
@@ -128,22 +162,24 @@ def _reachable(annotation: Any, seen: set[int]) -> Iterator[Any]:
     alias = getattr(annotation, "__value__", None)
     if alias is not None and not isinstance(annotation, type):
         parts.append(alias)
-    parts.extend(_fields(annotation))
+    parts.extend(_fields(annotation, names))
     for part in parts:
-        yield from _reachable(part, seen)
+        yield from _reachable(part, seen, names)
 
 
-def _fields(annotation: Any) -> Iterator[Any]:
+def _fields(annotation: Any, names: dict[str, Any]) -> Iterator[Any]:
     fields = getattr(annotation, "__pydantic_fields__", None)
     if isinstance(annotation, type) and isinstance(fields, dict):
         for name, field in fields.items():
             _check_alias(annotation, name, field)
             yield getattr(field, "annotation", None)
     elif isinstance(annotation, type) and (
-        dataclasses.is_dataclass(annotation) or hasattr(annotation, "__total__")
+        dataclasses.is_dataclass(annotation)
+        or hasattr(annotation, "__total__")
+        or hasattr(annotation, "_field_defaults")
     ):
         try:
-            yield from get_type_hints(annotation).values()
+            yield from get_type_hints(annotation, None, names or None).values()
         except Exception:  # what cannot be resolved is refused where the schema is built
             return
 
@@ -165,11 +201,14 @@ def _check_alias(model: type, name: str, field: Any) -> None:
 
 
 def signature_of(function: Any) -> inspect.Signature:
-    """The signature of a function or method.
+    """The signature of a function, method, partial or callable object.
 
     Raises:
         ToolDefinitionError: when Python knows none.
     """
+    if isinstance(function, partial):
+        # One that was given a `__wrapped__` would show the signature of what it binds.
+        function = partial(function.func, *function.args, **function.keywords)
     try:
         return inspect.signature(function)
     except (TypeError, ValueError) as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import FunctionType
 from typing import Any, Literal, TypeAlias
 
 from salvor.errors import ToolDefinitionError
@@ -168,22 +170,47 @@ def place_of(function: Any) -> str:
     function = unwrap(function)
     function = getattr(function, "__func__", function)
     name = getattr(function, "__qualname__", None) or repr(type(function).__qualname__)
-    code = getattr(function, "__code__", None)
+    code = getattr(function, "__code__", None) or _first_code(function)
     if code is None:
         return f"{getattr(function, '__module__', None) or 'unknown module'} {name}"
     return f"{code.co_filename}:{code.co_firstlineno} {name}"
 
 
+def _first_code(cls: Any) -> Any:
+    """The code of the first function in a class, which stands nearest to its head."""
+    functions = vars(cls).values() if isinstance(cls, type) else ()
+    return next((item.__code__ for item in functions if isinstance(item, FunctionType)), None)
+
+
 def unwrap(function: Any) -> Any:
-    """The function behind ``functools.wraps`` wrappers, up to one that states a signature."""
-    seen = 0
-    while seen < 100 and "__signature__" not in _own(function):
-        inner = _own(function).get("__wrapped__")
-        if inner is None:
-            break
-        function = inner
-        seen += 1
-    return function
+    """The function that states the signature.
+
+    It is found behind ``functools.wraps`` wrappers, partials and callable objects; a wrapper
+    with a ``__signature__`` of its own states it itself.
+    """
+    return inside(function)[-1]
+
+
+def inside(function: Any) -> list[Any]:
+    """A function and what it wraps, step by step, up to the one that states the signature."""
+    found = [function]
+    while len(found) < 100 and (inner := _inner(found[-1])) is not None:
+        found.append(inner)
+    return found
+
+
+def _inner(function: Any) -> Any:
+    if isinstance(function, partial):
+        return function.func
+    own = _own(function)
+    if "__signature__" in own:
+        return None
+    if "__wrapped__" in own:
+        return own["__wrapped__"]
+    if isinstance(function, type) or not callable(function):
+        return None
+    call = type(function).__call__
+    return call if isinstance(call, FunctionType) else None
 
 
 def _own(function: Any) -> Mapping[str, Any]:

@@ -212,23 +212,28 @@ def _stamp(function: Any, meta: ToolMeta) -> None:
 def _keep_local_names(function: Any) -> None:
     # Annotations that are text may name types of the enclosing function, which nothing
     # else keeps alive: take those names now, while the frame is there.
-    texts = [text for text in _annotations(function).values() if isinstance(text, str)]
-    if not texts:
-        return
-    wanted = set(_identifiers(" ".join(texts)))
-    found: dict[str, Any] = {}
     frame: FrameType | None = sys._getframe(3)
+    around: list[dict[str, Any]] = []
     while frame is not None and function.__qualname__.startswith(f"{frame.f_code.co_qualname}."):
-        for name in wanted.intersection(frame.f_locals):
-            found.setdefault(name, frame.f_locals[name])
+        around.append(frame.f_locals)
         frame = frame.f_back
+    found: dict[str, Any] = {}
+    carriers = [unwrap(function)] if around else []
+    while carriers:
+        for name in _identifiers(_annotation_texts(carriers.pop())):
+            value = next((names[name] for names in around if name in names), None)
+            if value is not None and name not in found:
+                found[name] = value
+                carriers.append(value)  # a type's own annotations may name further ones
     if found:
         setattr(function, NAMES, found)
 
 
-def _annotations(function: Any) -> dict[str, Any]:
-    found: dict[str, Any] = getattr(unwrap(function), "__annotations__", None) or {}
-    return found
+def _annotation_texts(carrier: Any) -> str:
+    found = getattr(carrier, "__annotations__", None)
+    values = found.values() if isinstance(found, dict) else ()
+    texts = (getattr(value, "__forward_arg__", value) for value in values)
+    return " ".join(text for text in texts if isinstance(text, str))
 
 
 def _check_documented(function: FunctionType, meta: ToolMeta) -> None:
@@ -253,9 +258,8 @@ def _check_code(function: FunctionType, meta: ToolMeta) -> None:
         return
     total = code.co_argcount + code.co_kwonlyargcount
     names = code.co_varnames[:total]
-    if code.co_flags & (_VARARGS | _VARKEYWORDS):
-        _refuse_variadic(function, total)
     annotations = function.__annotations__
+    unpacks = code.co_flags & (_VARARGS | _VARKEYWORDS) and _check_variadic(function, total)
     defaults = function.__defaults__ or ()
     given = dict(
         zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True)
@@ -264,15 +268,20 @@ def _check_code(function: FunctionType, meta: ToolMeta) -> None:
     for name in names:
         if name not in annotations and dependency_of(given.get(name)) is None:
             raise unannotated(name)
-    for path in meta.key_paths:
+    for path in () if unpacks else meta.key_paths:
         check_key_parameter(path, [name for name in names if name not in given])
 
 
-def _refuse_variadic(function: FunctionType, total: int) -> None:
-    code = function.__code__
-    several = bool(code.co_flags & _VARARGS)
-    name = code.co_varnames[total]
-    raise variadic(name, several=several)
+def _check_variadic(function: FunctionType, total: int) -> bool:
+    """Whether ``**options`` unpacks a typed dict, which is read when registering."""
+    name = function.__code__.co_varnames[total]
+    annotation = function.__annotations__.get(name)
+    if function.__code__.co_flags & _VARARGS:
+        raise variadic(name, several=True)
+    parts = annotation.partition("[") if isinstance(annotation, str) else ("", "", "")
+    if not parts[1] and getattr(getattr(annotation, "__origin__", None), "_name", None) != "Unpack":
+        raise variadic(name, several=False)
+    return True
 
 
 def unannotated(name: str) -> ToolDefinitionError:
@@ -287,7 +296,11 @@ def unannotated(name: str) -> ToolDefinitionError:
 
 def variadic(name: str, *, several: bool) -> ToolDefinitionError:
     """The refusal of ``*args`` and ``**kwargs``."""
-    stars, instead = ("*", "a list parameter") if several else ("**", "a dict parameter")
+    stars, instead = (
+        ("*", "a list parameter")
+        if several
+        else ("**", "a dict parameter, or **options: Unpack[ATypedDict],")
+    )
     return ToolDefinitionError(
         f"{stars}{name} has no schema.", parameter=name, hint=f"Use {instead} instead."
     )

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any, Final
+
+from salvor.tools.contract import inside
+from salvor.tools.sections import Sections, parted
 
 MAX_CHARACTERS: Final = 20_000
 MAX_BRACKETS: Final = 40
-
-_PARAMETERS: Final = frozenset(
-    {
-        "args",
-        "arguments",
-        "params",
-        "parameters",
-        "keyword args",
-        "keyword arguments",
-        "other parameters",
-    }
-)
-_OTHERS: Final = frozenset(
-    {
-        "attributes",
-        "returns",
-        "return",
-        "yields",
-        "yield",
-        "raises",
-        "exceptions",
-        "except",
-        "example",
-        "examples",
-    }
-)
-_heading = re.compile(r"([A-Za-z][A-Za-z ]{1,24}):").fullmatch
-_entry = re.compile(r"[\\*]{0,4}(\w+) ?(?:\(.{0,400}?\))? ?:(?: +(.*)|)").fullmatch
-_marks = re.compile(r"^(?:[:@]\w|-{3,}$|={3,}$)", re.MULTILINE).search
+_BRACKET: Final = "\ue028"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,99 +30,77 @@ class DocText:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_docstring(text: str | None) -> DocText:
-    """Read a docstring in Google, NumPy, Sphinx or Epytext style."""
+def documentation_of(function: Any) -> str | None:
+    """The docstring of a function, of what a partial binds, or of a callable object."""
+    for step in inside(function):
+        if isinstance(step, FunctionType | MethodType) and step.__name__ != "__call__":
+            found = inspect.getdoc(step)
+        else:  # a class says what it is, as a rule, and `partial` always the same
+            found = getattr(step, "__dict__", {}).get("__doc__") or (
+                step.__doc__ if isinstance(step, FunctionType | MethodType) else None
+            )
+        if isinstance(found, str) and not found.isspace() and found:
+            return found
+    cls = type(function)
+    if isinstance(function, FunctionType | MethodType | partial) or not isinstance(
+        cls.__doc__, str
+    ):
+        return None
+    # A dataclass without a docstring is given its signature as one.
+    return None if cls.__doc__.startswith(f"{cls.__name__}(") else cls.__doc__
+
+
+def read_docstring(text: str | None, names: Collection[str] = ()) -> DocText:
+    """Read a docstring in Google, NumPy, Sphinx or Epytext style.
+
+    The text is parted here and the parser is given only what it is needed for: it loses whole
+    sections, and the description with them, over one odd line.
+
+    Args:
+        text: The docstring.
+        names: The parameters there are, which tells entries from prose where both may be meant.
+    """
     if not text or text.isspace():
         return DocText()
     lines = [line.rstrip() for line in inspect.cleandoc(text[:MAX_CHARACTERS]).splitlines()]
-    prose, entries = _split_sections(lines)
-    body = "\n".join(prose).strip()
-    if not entries and not _marks(body):
-        return DocText(description=body)
-    if any(line.count("(") > MAX_BRACKETS for line in (*prose, *entries)):
-        # The parser's patterns take cubic time there.
-        return DocText(description=_first_paragraph(body))
+    found = parted(lines, frozenset(names))
+    described = dict(found.entries)
+    for name, meaning in _parsed(found):
+        described.setdefault(name, meaning)
+    return DocText(description="\n".join(found.prose).strip(), parameters=described)
+
+
+def _parsed(found: Sections) -> Iterator[tuple[str, str]]:
+    if not found.numpy and not found.fields:
+        return
+    from docstring_parser import DocstringStyle
+
+    for section in found.numpy:
+        title = ["Parameters", "----------"]
+        yield from _of_parser([*title, *section], DocstringStyle.NUMPYDOC)
+    for mark, style in ((":", DocstringStyle.REST), ("@", DocstringStyle.EPYDOC)):
+        fields = [lines for lines in found.fields if lines[0].startswith(mark)]
+        if fields:
+            together = list(_of_parser([line for lines in fields for line in lines], style))
+            yield from together or (pair for lines in fields for pair in _of_parser(lines, style))
+
+
+def _of_parser(lines: list[str], style: Any) -> list[tuple[str, str]]:
+    from docstring_parser import parse
+
+    # The parser's patterns take cubic time where many brackets stand in a line.
+    tame = [
+        line.replace("(", _BRACKET) if line.count("(") > MAX_BRACKETS else line for line in lines
+    ]
     try:
-        return _parsed(body, entries)
+        return list(_described(parse("\n".join(["Text.", "", *tame]), style=style).params))
     except Exception:  # whatever a docstring holds, the tool is still a tool
-        return DocText(description=_first_paragraph(body))
-
-
-def _parsed(body: str, entries: list[str]) -> DocText:
-    from docstring_parser import DocstringStyle, parse
-
-    named: dict[str, str] = {}
-    if entries:
-        section = "\n".join(["Arguments.", "", "Args:", *entries])
-        found = parse(section, style=DocstringStyle.GOOGLE)
-        named.update(_described(found.params))
-    if not _marks(body):
-        return DocText(description=body, parameters=named)
-    found = parse(body)
-    for name, meaning in _described(found.params):
-        named.setdefault(name, meaning)
-    return DocText(description=(found.description or "").strip(), parameters=named)
+        return []
 
 
 def _described(parameters: Iterable[object]) -> Iterator[tuple[str, str]]:
     for parameter in parameters:
         meaning = (getattr(parameter, "description", None) or "").strip()
-        for name in getattr(parameter, "arg_name", "").split(","):
+        for name in (getattr(parameter, "arg_name", None) or "").split(","):
             if meaning:
-                yield name.strip(" \\*"), meaning
-
-
-def _first_paragraph(body: str) -> str:
-    return body.partition("\n\n")[0].strip()
-
-
-def _split_sections(lines: list[str]) -> tuple[list[str], list[str]]:
-    """Part Google sections from the prose; the entries of parameters come back tidied.
-
-    The parser loses whole sections over one odd line, so it is given none.
-    """
-    prose: list[str] = []
-    entries: list[str] = []
-    position = 0
-    while position < len(lines):
-        title = _title(lines[position])
-        if title is None:
-            prose.append(lines[position])
-            position += 1
-            continue
-        end = _end_of_section(lines, position + 1)
-        if title in _PARAMETERS:
-            entries.extend(_tidied(lines[position + 1 : end]))
-        position = end
-    return prose, entries
-
-
-def _title(line: str) -> str | None:
-    match = _heading(line)
-    title = match.group(1).lower() if match else ""
-    return title if title in _PARAMETERS or title in _OTHERS else None
-
-
-def _end_of_section(lines: list[str], start: int) -> int:
-    # A section ends at a blank line that is followed by unindented text, or at a title.
-    # (A docstring that begins with a section loses its indentation to `cleandoc`.)
-    position = start
-    while position < len(lines):
-        line = lines[position]
-        outside = bool(line) and not line.startswith(" ")
-        if outside and (_title(line) or (position > start and not lines[position - 1])):
-            break
-        position += 1
-    return position
-
-
-def _tidied(body: list[str]) -> Iterator[str]:
-    """Entries at one level, each with its name and a colon, continuations below it."""
-    texts = [line for line in body if line]
-    base = len(texts[0]) - len(texts[0].lstrip()) if texts else 0
-    for line in texts:
-        match = _entry(line.strip()) if len(line) - len(line.lstrip()) == base else None
-        if match is None:
-            yield f"        {line.strip()}"
-        else:
-            yield f"    {match.group(1)}: {match.group(2) or ''}".rstrip()
+                yield name.strip(" \\*"), meaning.replace(_BRACKET, "(")

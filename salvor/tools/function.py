@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType
 from typing import Any
@@ -12,12 +12,11 @@ from salvor.errors import ToolDefinitionError
 from salvor.tools.annotations import signature_of
 from salvor.tools.arguments import InputModel, Prepared
 from salvor.tools.context import Context
-from salvor.tools.contract import Effect, ToolMeta, check_meta, check_name, place_of
+from salvor.tools.contract import Effect, ToolMeta, check_meta, check_name, inside, place_of, unwrap
 from salvor.tools.decorator import check_function, check_key_parameter, tool_meta
-from salvor.tools.docstring import read_docstring
+from salvor.tools.docstring import DocText, documentation_of, read_docstring
 from salvor.tools.idempotency import check_path, declaration_of, key_of
 from salvor.tools.injection import Dependency
-from salvor.tools.model import build_model
 from salvor.tools.parameters import Parameters, located_error, read_signature
 from salvor.tools.schema import ValueType
 from salvor.values import JsonObject, JsonValue, content_hash
@@ -42,6 +41,7 @@ class FunctionTool:
         input: The model of its arguments.
         output: Its return type.
         dependencies: By parameter, what is opened for each execution.
+        lint: What its author may have meant otherwise, one sentence each.
     """
 
     name: str
@@ -55,6 +55,7 @@ class FunctionTool:
     input: InputModel
     output: ValueType
     dependencies: Mapping[str, Dependency]
+    lint: tuple[str, ...] = ()
     source_id: str = NATIVE
     _contexts: tuple[str, ...] = ()
     _wires: Mapping[str, str] = field(default_factory=dict)
@@ -157,7 +158,7 @@ def function_tool(
     """Make a tool of a function.
 
     Args:
-        fn: A function, or a method that is bound.
+        fn: A function, a method that is bound, a partial or a callable object.
         meta: What it declares, when it is not decorated.
         name: The name to call it by, instead of its own.
         prefix: Put before the name.
@@ -183,17 +184,19 @@ def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTo
     check_meta(meta)
     if isinstance(fn, FunctionType):
         check_function(fn, meta)
-    original = meta.name or (name if fn.__name__ == "<lambda>" else None) or fn.__name__
+    original = _original_name(fn, meta, name)
     final = f"{prefix}{name or original}"
     check_name(final)
-    text = read_docstring(inspect.getdoc(fn))
+    parameters = read_signature(fn, signature)
+    text = read_docstring(documentation_of(fn), parameters.all_names)
     description = (meta.description or text.description).strip()
     if not description:
         raise ToolDefinitionError(
             "a tool needs a description, and there is neither a docstring nor description=.",
             hint="Write a docstring that says what the tool does.",
         )
-    parameters = read_signature(fn, signature)
+    from salvor.tools.model import build_model  # pydantic, which only a first tool needs
+
     model = build_model(parameters, text.parameters, original)
     wires = {argument.name: argument.wire for argument in model.parameters}
     _check_keys(meta, parameters, model, wires)
@@ -202,30 +205,77 @@ def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTo
         description=description,
         meta=meta,
         fn=fn,
-        is_async=inspect.iscoroutinefunction(fn),
+        is_async=inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(_call_of(fn)),
         origin=place_of(fn),
         module=getattr(fn, "__module__", None) or "",
         original_name=original,
         input=model,
         output=ValueType.of_return(fn, where=final, signature=signature),
         dependencies=parameters.dependencies,
+        lint=_stale(text, fn, parameters),
         _contexts=parameters.contexts,
         _wires=wires,
     )
 
 
 def _checked_kind(fn: Any) -> inspect.Signature:
-    if not isinstance(fn, FunctionType | MethodType):
+    stated = unwrap(fn)
+    if isinstance(fn, type) or not (
+        isinstance(stated, FunctionType | MethodType)
+        or (callable(stated) and "__signature__" in getattr(stated, "__dict__", {}))
+    ):
         what = f"the class {fn.__qualname__}" if isinstance(fn, type) else f"a {type(fn).__name__}"
         raise ToolDefinitionError(
             f"a tool has to be a function or a bound method, got {what}.",
             hint="Wrap it in a function of your own.",
         )
-    if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
+    if any(
+        test(one)
+        for one in (fn, _call_of(fn))
+        for test in (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    ):
         raise ToolDefinitionError(
             "a generator cannot be a tool: a call has one result.", hint="Return a list."
         )
     return signature_of(fn)
+
+
+def _call_of(fn: Any) -> Any:
+    return None if isinstance(fn, FunctionType | MethodType) else type(fn).__call__
+
+
+def _original_name(fn: Any, meta: ToolMeta, name: str | None) -> str:
+    own = meta.name or getattr(fn, "__name__", None)
+    found = own if own not in (None, "<lambda>") else name
+    if found is None:
+        what = "a lambda" if own else f"a {type(fn).__qualname__}"
+        raise ToolDefinitionError(f"{what} has no name.", hint="Give it one with name=.")
+    return found
+
+
+def _stale(text: DocText, fn: Any, parameters: Parameters) -> tuple[str, ...]:
+    """What the docstring says of parameters that are not there (any more)."""
+    there = {*parameters.all_names, *_parameter_names(fn)}
+    return tuple(
+        f"The docstring describes {name!r}, which is no parameter{_near(name, there)}."
+        for name in text.parameters
+        if name not in there
+    )
+
+
+def _parameter_names(fn: Any) -> Iterator[str]:
+    for step in inside(fn):
+        try:
+            yield from inspect.signature(step).parameters
+        except (TypeError, ValueError):
+            continue
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, sorted(names), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _check_keys(

@@ -25,7 +25,8 @@ from salvor.tools.check import SchemaCheck
 from salvor.tools.parameters import EMPTY, Parameter, Parameters, naming
 from salvor.tools.plain import to_json
 from salvor.tools.problems import faults_of
-from salvor.tools.schema import BYTES, LEFT_OUT, UNDESCRIBED, adapter_of, json_schema, refused_type
+from salvor.tools.schema import BYTES, UNDESCRIBED, adapter_of, json_schema, refused_type
+from salvor.tools.unpacked import LEFT_OUT
 from salvor.values import JsonObject, canonical_json
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=(), **BYTES)
@@ -38,13 +39,13 @@ def build_model(parameters: Parameters, described: Mapping[str, str], owner: str
         ToolDefinitionError: naming the parameter whose type cannot be described.
     """
     fields = _field_names(parameters.arguments)
-    model = _model(parameters.arguments, fields, owner)
+    model = _model(parameters, fields, owner)
     arguments = tuple(
         _appearance(parameter, field, model)
         for parameter, field in zip(parameters.arguments, fields, strict=True)
     )
     _check_distinct(arguments)
-    schema = _schema(model, parameters.arguments)
+    schema = _schema(model, parameters)
     _add_descriptions(schema, parameters.arguments, arguments, described)
     check = _add_defaults(schema, model, parameters.arguments, arguments)
     return InputModel(
@@ -84,10 +85,10 @@ def _field_names(parameters: tuple[Parameter, ...]) -> list[str]:
     return found
 
 
-def _model(parameters: tuple[Parameter, ...], fields: list[str], owner: str) -> type[BaseModel]:
+def _model(parameters: Parameters, fields: list[str], owner: str) -> type[BaseModel]:
     definitions: dict[str, Any] = {
         field: (_typed(parameter, field), _default(parameter))
-        for parameter, field in zip(parameters, fields, strict=True)
+        for parameter, field in zip(parameters.arguments, fields, strict=True)
     }
     try:
         with warnings.catch_warnings():
@@ -96,21 +97,21 @@ def _model(parameters: tuple[Parameter, ...], fields: list[str], owner: str) -> 
                 f"{owner} arguments", __config__=_CONFIG, **definitions
             )
             if not model.__pydantic_complete__:
-                model.model_rebuild(raise_errors=True)
+                model.model_rebuild(raise_errors=True, _types_namespace=parameters.names)
     except UNDESCRIBED as error:
         _blame(parameters)
         raise refused_type(owner, error) from None
     return model
 
 
-def _blame(parameters: tuple[Parameter, ...]) -> None:
+def _blame(parameters: Parameters) -> None:
     """Find the parameter whose type cannot be described, and refuse it by name."""
-    for parameter in parameters:
-        naming(parameter.name, partial(_describe, parameter.annotation))
+    for parameter in parameters.arguments:
+        naming(parameter.name, partial(_describe, parameter.annotation, parameters.names))
 
 
-def _describe(annotation: Any) -> JsonObject:
-    return json_schema(adapter_of(annotation), "validation")
+def _describe(annotation: Any, names: Mapping[str, Any]) -> JsonObject:
+    return json_schema(adapter_of(annotation, names), "validation")
 
 
 def _typed(parameter: Parameter, field: str) -> Any:
@@ -170,7 +171,7 @@ def _check_distinct(arguments: tuple[Argument, ...]) -> None:
         seen[argument.wire] = argument.name
 
 
-def _schema(model: type[BaseModel], parameters: tuple[Parameter, ...]) -> JsonObject:
+def _schema(model: type[BaseModel], parameters: Parameters) -> JsonObject:
     try:
         schema = json_schema(TypeAdapter(model), "validation")
     except ToolDefinitionError:

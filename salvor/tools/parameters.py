@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from pydantic.fields import FieldInfo
-
 from salvor.errors import ToolDefinitionError
-from salvor.tools.annotations import check_crossing, dependency_in, is_context, resolve
-from salvor.tools.contract import place_of
+from salvor.tools.annotations import (
+    check_crossing,
+    dependency_in,
+    is_context,
+    local_names,
+    resolve,
+)
+from salvor.tools.contract import inside, place_of
 from salvor.tools.decorator import unannotated, variadic
 from salvor.tools.injection import Dependency, Undelivered, dependency_of
+from salvor.tools.unpacked import Entry, entries, unpacked
 
 EMPTY: Final = inspect.Parameter.empty
 
@@ -30,17 +36,36 @@ class Parameter:
     @property
     def has_default(self) -> bool:
         """Whether the function itself supplies a value when none is passed."""
-        return self.default is not EMPTY and not isinstance(self.default, FieldInfo)
+        return self.default is not EMPTY and not is_field(self.default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """What a function takes: arguments, the context, and dependencies."""
+    """What a function takes: arguments, the context, and dependencies.
+
+    ``names`` is what the texts of annotations may mean, besides what their modules hold.
+    """
 
     arguments: tuple[Parameter, ...]
     contexts: tuple[str, ...]
     dependencies: Mapping[str, Dependency]
     positional_only: tuple[tuple[str, Any], ...]
+    names: Mapping[str, Any]
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Every parameter, whoever fills it."""
+        arguments = (argument.name for argument in self.arguments)
+        return (*arguments, *self.contexts, *self.dependencies)
+
+
+def is_field(default: Any) -> bool:
+    """Whether a default is a ``Field(...)``, which states one instead of being one."""
+    if default is None or isinstance(default, str | int | float):
+        return False
+    from pydantic.fields import FieldInfo
+
+    return isinstance(default, FieldInfo)
 
 
 def located_error(error: ToolDefinitionError, function: Any) -> ToolDefinitionError:
@@ -61,20 +86,25 @@ def read_signature(
     Raises:
         ToolDefinitionError: naming the parameter.
     """
-    found = list(signature.parameters.values())[1 if skip_first else 0 :]
+    fixed = _bound_by_name(function)
+    found = [
+        parameter
+        for parameter in list(signature.parameters.values())[1 if skip_first else 0 :]
+        if parameter.name not in fixed or parameter.kind is parameter.POSITIONAL_ONLY
+    ]
+    names = local_names(function)
+    _check_bound(found, function)
     arguments: list[Parameter] = []
     contexts: list[str] = []
     dependencies: dict[str, Dependency] = {}
-    for parameter in found:
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise variadic(parameter.name, several=parameter.kind is parameter.VAR_POSITIONAL)
+    for parameter in _spread(found, function, fixed):
         dependency, annotation = _filled_by(parameter, function)
         if dependency is not None:
             dependencies[parameter.name] = dependency
         elif is_context(annotation):
             contexts.append(parameter.name)
         else:
-            arguments.append(_argument(parameter, annotation))
+            arguments.append(_argument(parameter, annotation, names))
     return Parameters(
         arguments=tuple(arguments),
         contexts=tuple(contexts),
@@ -84,10 +114,63 @@ def read_signature(
             for parameter in found
             if parameter.kind is parameter.POSITIONAL_ONLY
         ),
+        names=names,
     )
 
 
-def _filled_by(parameter: inspect.Parameter, function: Any) -> tuple[Dependency | None, Any]:
+def _bound_by_name(function: Any) -> set[str]:
+    """What partials bind by name: it is settled, and no caller's to say."""
+    partials = (step for step in inside(function) if isinstance(step, partial))
+    return {name for step in partials for name in step.keywords}
+
+
+def _check_bound(found: list[inspect.Parameter], function: Any) -> None:
+    """Refuse a method that still waits for its object, also where that is annotated."""
+    name = getattr(function, "__qualname__", "")
+    owner = name.rpartition(".")[0]
+    if (
+        found
+        and found[0].name in ("self", "cls")
+        and inspect.isfunction(function)
+        and owner
+        and not owner.endswith("<locals>")
+    ):
+        raise unannotated(found[0].name)
+
+
+def _spread(
+    found: list[inspect.Parameter], function: Any, fixed: Collection[str]
+) -> Iterator[inspect.Parameter | Entry]:
+    """The parameters, with ``**options: Unpack[Options]`` as one for each of its keys."""
+    taken = {parameter.name for parameter in found}
+    for parameter in found:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            raise variadic(parameter.name, several=True)
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            yield parameter
+            continue
+        for entry in naming(parameter.name, partial(_entries_of, parameter, function)):
+            if entry.name in fixed:
+                continue
+            if entry.name in taken:
+                raise ToolDefinitionError(
+                    f"its key {entry.name!r} is the name of another parameter.",
+                    parameter=parameter.name,
+                    hint="Rename one of the two.",
+                )
+            yield entry
+
+
+def _entries_of(parameter: inspect.Parameter, function: Any) -> list[Entry]:
+    options = unpacked(parameter.annotation, function)
+    if options is None:
+        raise variadic(parameter.name, several=False)
+    return list(entries(options, function))
+
+
+def _filled_by(
+    parameter: inspect.Parameter | Entry, function: Any
+) -> tuple[Dependency | None, Any]:
     dependency = dependency_of(parameter.default)
     if dependency is not None:
         _check_dependency(parameter.name, dependency)
@@ -101,14 +184,16 @@ def _filled_by(parameter: inspect.Parameter, function: Any) -> tuple[Dependency 
     return dependency, annotation
 
 
-def _argument(parameter: inspect.Parameter, annotation: Any) -> Parameter:
+def _argument(
+    parameter: inspect.Parameter | Entry, annotation: Any, names: Mapping[str, Any]
+) -> Parameter:
     if isinstance(parameter.default, Undelivered):
         raise ToolDefinitionError(
             "INJECTED is the default of a Context parameter only.",
             parameter=parameter.name,
             hint=f"Annotate it: {parameter.name}: Context = INJECTED.",
         )
-    naming(parameter.name, lambda: check_crossing(annotation))
+    naming(parameter.name, lambda: check_crossing(annotation, names))
     return Parameter(
         name=parameter.name,
         kind=parameter.kind,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from inspect import Signature
 from typing import Any, Final, get_args, get_origin
 
@@ -12,10 +13,11 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 from pydantic_core import PydanticSerializationError, core_schema
 
 from salvor.errors import JsonRefused, OutputRefused, Problem, ToolDefinitionError
-from salvor.tools.annotations import check_crossing, resolve, signature_of
+from salvor.tools.annotations import check_crossing, local_names, resolve, signature_of
 from salvor.tools.contract import place_of
 from salvor.tools.plain import not_finite, to_json
 from salvor.tools.problems import problems_of
+from salvor.tools.unpacked import LEFT_OUT
 from salvor.tools.wording import got
 from salvor.values import MAX_OUTPUT_BYTES, JsonObject, JsonValue, as_json, canonical_json
 
@@ -27,18 +29,6 @@ _CLOCK: Final = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 _TIME: Final = rf"^{_CLOCK}([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?$"
 _NAIVE: Final = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[Tt]{_CLOCK}$"
 _DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,6})?$"
-
-
-class _LeftOut:
-    """Default of a field whose function supplies the value itself."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "<left to the function>"
-
-
-LEFT_OUT: Final = _LeftOut()
 
 
 class SchemaGenerator(GenerateJsonSchema):
@@ -145,8 +135,12 @@ def json_schema(adapter: TypeAdapter[Any], mode: JsonSchemaMode) -> JsonObject:
 NO_SCHEMA = "Use a type that JSON can carry, or take the value through Depends."
 
 
-def adapter_of(annotation: Any) -> TypeAdapter[Any]:
+def adapter_of(annotation: Any, names: Mapping[str, Any] | None = None) -> TypeAdapter[Any]:
     """What validates and serialises a type.
+
+    Args:
+        annotation: The type.
+        names: What the texts of its annotations may mean, besides what their modules hold.
 
     Raises:
         ToolDefinitionError: when pydantic cannot handle it.
@@ -156,7 +150,7 @@ def adapter_of(annotation: Any) -> TypeAdapter[Any]:
             warnings.simplefilter("ignore")
             adapter = _adapter(annotation)
             if not adapter.pydantic_complete:
-                adapter.rebuild(raise_errors=True)
+                adapter.rebuild(raise_errors=True, _types_namespace=names or {})
             return adapter
     except UNDESCRIBED as error:
         raise refused_type(annotation, error) from None
@@ -178,8 +172,14 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 def refused_type(annotation: Any, error: Exception) -> ToolDefinitionError:
     """The refusal of a type that pydantic cannot handle."""
     name = getattr(annotation, "__qualname__", None) or str(annotation)
+    reason, hint = _reason(error), NO_SCHEMA
+    if getattr(error, "code", None) == "typed-dict-version":
+        reason = "Python 3.11 keeps too little of a typing.TypedDict."
+        hint = "Import TypedDict from typing_extensions."
+    elif isinstance(error, PydanticUndefinedAnnotation | NameError):
+        hint = "Define or import what it names before it, or at module level."
     return ToolDefinitionError(
-        f"values of the type {name} cannot be described in JSON: {_reason(error)}", hint=NO_SCHEMA
+        f"values of the type {name} cannot be described in JSON: {reason}", hint=hint
     )
 
 
@@ -193,6 +193,7 @@ class ValueType:
     Args:
         annotation: The type; `inspect.Signature.empty` and `Any` mean plain JSON.
         where: What the value is, for messages.
+        names: What the texts of its annotations may mean, besides what their modules hold.
 
     Raises:
         ToolDefinitionError: when its values cannot cross.
@@ -200,13 +201,15 @@ class ValueType:
 
     __slots__ = ("_adapter", "_schema", "where")
 
-    def __init__(self, annotation: Any, *, where: str) -> None:
+    def __init__(
+        self, annotation: Any, *, where: str, names: Mapping[str, Any] | None = None
+    ) -> None:
         self.where = where
         self._schema: JsonObject | None = None
         self._adapter: TypeAdapter[Any] | None = None
         if annotation is not Any:
-            check_crossing(annotation)
-            self._adapter = adapter_of(annotation)
+            check_crossing(annotation, names)
+            self._adapter = adapter_of(annotation, names)
 
     @classmethod
     def of_return(
@@ -218,7 +221,8 @@ class ValueType:
         if annotation is Signature.empty:
             return cls(Any, where=named)
         try:
-            return cls(_awaited(resolve(annotation, function)), where=named)
+            found = _awaited(resolve(annotation, function))
+            return cls(found, where=named, names=local_names(function))
         except ToolDefinitionError as error:
             raise ToolDefinitionError(
                 f"its return type: {error.reason}", where=place_of(function), hint=error.hint

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from salvor.errors import ToolDefinitionError
 from salvor.tools.annotations import signature_of
 from salvor.tools.arguments import InputModel, Prepared
-from salvor.tools.docstring import read_docstring
+from salvor.tools.docstring import documentation_of, read_docstring
 from salvor.tools.model import build_model
 from salvor.tools.parameters import located_error, read_signature
 
@@ -28,7 +27,7 @@ def read_parameters(function: Any, *, skip_first: bool, owner: str) -> InputMode
     """
     try:
         parameters = read_signature(function, signature_of(function), skip_first=skip_first)
-        described = read_docstring(inspect.getdoc(function)).parameters
+        described = read_docstring(documentation_of(function), parameters.all_names).parameters
         return build_model(parameters, described, owner)
     except ToolDefinitionError as error:
         raise located_error(error, function) from None

@@ -171,10 +171,10 @@ def test_hostile_text_costs_no_time_and_keeps_its_summary(text: str) -> None:
     assert read_docstring(text).description.startswith("S.")
 
 
-def test_a_line_full_of_brackets_is_not_given_to_the_parser() -> None:
+def test_a_line_full_of_brackets_keeps_its_text() -> None:
     found = read_docstring("S.\n\nMore.\n\n:param a: " + "(" * 100)
 
-    assert (found.description, found.parameters) == ("S.", {})
+    assert (found.description, found.parameters) == ("S.\n\nMore.", {"a": "(" * 100})
 
 
 def test_only_the_beginning_of_a_huge_docstring_is_read() -> None:
