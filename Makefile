@@ -1,5 +1,6 @@
 # make demo   the main job: pay a file of claims while the payer is killed, and pay each once
-# make test   everything: lint, types, documentation, all tests with the coverage gate
+# make test   everything: lint, types, documentation, all tests with the coverage gate,
+#             and those of the distributions under plugins/
 # make check  the fast loop: lint, types and the tests that take no long time
 # make fmt    put the code in the form that lint asks for
 # make clean  away with what these made
@@ -9,6 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 WORKERS ?= 2
+PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 
 .PHONY: demo test check lint fmt types docs bench clean
 
@@ -17,6 +19,8 @@ demo: .venv/salvor.stamp
 
 test: .venv/test.stamp lint types docs
 	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term
+	@for plugin in $(PLUGINS); do \
+		echo "$$plugin" && (cd $$plugin && $(CURDIR)/$(BIN)/pytest -q) || exit 1; done
 
 check: .venv/test.stamp lint types
 	$(BIN)/pytest -n $(WORKERS) -q -m "not slow"
@@ -31,6 +35,7 @@ fmt: .venv/test.stamp
 
 types: .venv/test.stamp
 	$(BIN)/mypy
+	@for plugin in $(PLUGINS); do (cd $$plugin && $(CURDIR)/$(BIN)/mypy) || exit 1; done
 
 docs: .venv/test.stamp
 	$(BIN)/mkdocs build --strict --quiet
@@ -46,8 +51,8 @@ bench: .venv/test.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-.venv/test.stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,docs]'
+.venv/test.stamp: pyproject.toml $(PLUGINS:%=%/pyproject.toml) | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,docs]' $(PLUGINS:%=-e ./%)
 	@touch $@ .venv/salvor.stamp
 
 clean:
