@@ -98,13 +98,15 @@ class _Strict:
         return {**made, "anyOf": [here]} if made else here
 
     def _union(self, node: JsonObject, made: JsonObject, at: str, key: str) -> JsonObject:
-        self._refuse_others([one for one in constraints(node) if one != key], at, f"beside {key}")
         arms = node[key]
+        held = [self._held(arm) for arm in arms] if isinstance(arms, list) else []
+        others = [one for one in constraints(node) if one != key and not _implied(one, node, held)]
+        self._refuse_others(others, at, f"beside {key}")
         place = pointer(at, key)
         if not isinstance(arms, list) or not arms or (key == "allOf" and len(arms) > 1):
             self._refuse(place, "anyOf, or allOf with one schema", got(arms))
             return made
-        if key == "oneOf" and not self._apart(arms):
+        if key == "oneOf" and not _apart(held):
             self._refuse(place, "anyOf, or schemas of which a value fits one only", "oneOf")
         said = [self._node(arm, pointer(place, index)) for index, arm in enumerate(arms)]
         return {**made, "anyOf": list(said)}
@@ -165,14 +167,6 @@ class _Strict:
         self._refuse(pointer(at, "items"), "a schema of the items", got(node.get("items")))
         return {}
 
-    def _apart(self, arms: list[JsonValue]) -> bool:
-        """Whether no value fits two of the arms, so that oneOf and anyOf are the same."""
-        held = [self._held(arm) for arm in arms]
-        kinds = [_widened(_kinds(arm)) for arm in held]
-        if all(kinds) and sum(map(len, kinds)) == len(frozenset().union(*kinds)):
-            return True
-        return any(_tells(name, held) for name in _fields(held[0]))
-
     def _held(self, node: JsonValue) -> JsonObject:
         for _ in range(100):
             if not isinstance(node, dict) or "$ref" not in node:
@@ -213,6 +207,23 @@ def _widened(kinds: frozenset[str]) -> frozenset[str]:
 def _fields(node: JsonObject) -> dict[str, Any]:
     fields = node.get("properties")
     return fields if isinstance(fields, dict) else {}
+
+
+def _apart(arms: list[JsonObject]) -> bool:
+    """Whether no value fits two of the arms, so that oneOf and anyOf are the same."""
+    kinds = [_widened(_kinds(arm)) for arm in arms]
+    if all(kinds) and sum(map(len, kinds)) == len(frozenset().union(*kinds)):
+        return True
+    return any(_tells(name, arms) for name in _fields(arms[0]))
+
+
+def _implied(keyword: str, node: JsonObject, arms: list[JsonObject]) -> bool:
+    """Whether a keyword beside a union says only what each of its arms says already."""
+    if keyword == "type":
+        return all(_kinds(arm) and _kinds(arm) <= _kinds(node) for arm in arms)
+    return keyword == "required" and all(
+        _kinds(arm) == {"object"} and set(_required(node)) <= set(_required(arm)) for arm in arms
+    )
 
 
 def _tells(name: str, arms: list[JsonObject]) -> bool:

@@ -187,6 +187,16 @@ def test_one_of_that_can_only_mean_one_is_any_of() -> None:
     }
 
 
+def test_what_every_arm_of_a_union_says_need_not_be_said_beside_it() -> None:
+    arm = {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}
+
+    assert set(field({"type": "object", "required": ["a"], "anyOf": [arm, arm]})) == {"anyOf"}
+    with pytest.raises(ExportRefused, match="no required beside anyOf"):
+        field({"required": ["b"], "anyOf": [arm, arm]})
+    with pytest.raises(ExportRefused, match="no type beside anyOf"):
+        field({"type": "string", "anyOf": [arm, arm]})
+
+
 def test_a_lone_all_of_is_what_it_holds() -> None:
     assert field({"allOf": [{"type": "string"}], "description": "d"}) == {
         "description": "d",
