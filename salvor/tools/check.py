@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from salvor.errors import JsonRefused, Problem
-from salvor.tools.wording import FORMATS, TYPES, anything_of, got
+from salvor.tools.wording import FORMATS, PATTERNS, TYPES, anything_of, got
 from salvor.values import JsonObject, JsonValue, canonical_json, parse_object, pointer
 
 
@@ -117,7 +117,7 @@ def _expected(name: str, kind: Any, error: Any) -> str:
     if name == "format":
         return FORMATS.get(kind.format, f"text in the format {kind.format}")
     if name == "pattern":
-        return f"text that matches {kind.pattern}"
+        return PATTERNS.get(kind.pattern) or f"text that matches {kind.pattern}"
     if name in _LIMITS:
         return _LIMITS[name].format(kind.limit)
     if name == "multipleOf":

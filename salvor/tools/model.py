@@ -22,6 +22,7 @@ from salvor.errors import JsonRefused, ToolDefinitionError
 from salvor.tools.annotations import accepts_none
 from salvor.tools.arguments import Argument, InputModel
 from salvor.tools.check import SchemaCheck
+from salvor.tools.literals import exact_validator
 from salvor.tools.parameters import EMPTY, Parameter, Parameters, naming
 from salvor.tools.plain import to_json
 from salvor.tools.problems import faults_of
@@ -66,7 +67,9 @@ def build_model(parameters: Parameters, described: Mapping[str, str], owner: str
             if not model.model_fields[argument.field].is_required()
             and not accepts_none(model.model_fields[argument.field].annotation)
         ),
-        validate=model.__pydantic_validator__.validate_json,
+        validate=exact_validator(
+            model.__pydantic_core_schema__, model.__pydantic_validator__
+        ).validate_json,
         carried=tuple((argument.name, argument.field, argument.always) for argument in arguments),
     )
 

@@ -9,16 +9,23 @@ from typing import Any, Final, get_args, get_origin
 
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, NoDefault
+from pydantic.json_schema import (
+    GenerateJsonSchema,
+    JsonRef,
+    JsonSchemaMode,
+    JsonSchemaValue,
+    NoDefault,
+)
 from pydantic_core import PydanticSerializationError, core_schema
 
 from salvor.errors import JsonRefused, OutputRefused, Problem, ToolDefinitionError
 from salvor.tools.annotations import check_crossing, local_names, resolve, signature_of
 from salvor.tools.contract import place_of
+from salvor.tools.literals import exact_validator
 from salvor.tools.plain import not_finite, to_json
 from salvor.tools.problems import problems_of
 from salvor.tools.unpacked import LEFT_OUT
-from salvor.tools.wording import got
+from salvor.tools.wording import BASE64, got
 from salvor.values import MAX_OUTPUT_BYTES, JsonObject, JsonValue, as_json, canonical_json
 
 BYTES: Final = ConfigDict(
@@ -28,6 +35,13 @@ BYTES: Final = ConfigDict(
 _CLOCK: Final = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 _TIME: Final = rf"^{_CLOCK}([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?$"
 _NAIVE: Final = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[Tt]{_CLOCK}$"
+_INTEGER_KEY: Final = r"^(0|-?[1-9][0-9]*)$"
+_NUMBER_KEY: Final = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
+_KEYS: Final[dict[str, JsonSchemaValue]] = {
+    "integer": {"pattern": _INTEGER_KEY},
+    "number": {"pattern": _NUMBER_KEY},
+    "boolean": {"enum": ["true", "false"]},
+}
 _DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,6})?$"
 
 
@@ -57,6 +71,45 @@ class SchemaGenerator(GenerateJsonSchema):
         config.setdefault("extra", schema.get("extra_behavior"))
         return _tidy(super().typed_dict_schema(schema), cls, config)
 
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
+        """A union by a tag: the tag has to be there, also where an arm has a default for it."""
+        found = super().tagged_union_schema(schema)
+        tag = schema["discriminator"]
+        if isinstance(tag, str) and "oneOf" in found:
+            found.setdefault("required", [found.get("discriminator", {}).get("propertyName", tag)])
+        return found
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        """An object; its keys are text, whatever they become, and no two texts are one key."""
+        found = super().dict_schema(schema)
+        if "patternProperties" in found:
+            found.setdefault("additionalProperties", False)
+        elif "keys_schema" in schema:
+            keys = schema["keys_schema"]
+            if keys["type"] == "literal":  # of which pydantic finds no number by its text
+                keys = {**keys, "expected": [e for e in keys["expected"] if isinstance(e, str)]}
+            names = self._as_text(self.generate_inner(keys))
+            found = {**found, "propertyNames": names} if names else found
+        return found
+
+    def _as_text(self, schema: JsonSchemaValue) -> JsonSchemaValue:
+        """What the key may be whose value has that schema; empty for any."""
+        if "$ref" in schema:
+            meant = self.get_schema_from_definitions(JsonRef(schema["$ref"]))
+            found = self._as_text(meant or {})
+            return schema if found == meant else found
+        if "enum" in schema or "const" in schema:
+            values = schema.get("enum", [schema.get("const")])
+            if all(isinstance(value, str) for value in values):
+                return schema
+            return {"enum": [v if isinstance(v, str) else canonical_json(v) for v in values]}
+        if "anyOf" in schema:
+            arms = [self._as_text(arm) for arm in schema["anyOf"]]
+            return {"anyOf": arms} if all(arms) else {}
+        if schema.get("type") == "string":
+            return {name: value for name, value in schema.items() if name not in ("type", "title")}
+        return _KEYS.get(schema.get("type", ""), {})
+
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
         """An enum by its values; pydantic puts a title on it later."""
         self._enums = {*getattr(self, "_enums", ()), schema["cls"].__name__}
@@ -71,10 +124,10 @@ class SchemaGenerator(GenerateJsonSchema):
         return found
 
     def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
-        """Base64 text; its length is not the length of the bytes."""
+        """Base64 text; its length is not the length of the bytes, and checkers decode nothing."""
         found = super().bytes_schema(schema)
         if found.get("format") == "base64url":
-            return {"type": "string", "contentEncoding": "base64"}
+            return {"type": "string", "contentEncoding": "base64", "pattern": BASE64}
         return found
 
     def time_schema(self, schema: core_schema.TimeSchema) -> JsonSchemaValue:
@@ -199,7 +252,7 @@ class ValueType:
         ToolDefinitionError: when its values cannot cross.
     """
 
-    __slots__ = ("_adapter", "_schema", "where")
+    __slots__ = ("_adapter", "_schema", "_validator", "where")
 
     def __init__(
         self, annotation: Any, *, where: str, names: Mapping[str, Any] | None = None
@@ -207,9 +260,11 @@ class ValueType:
         self.where = where
         self._schema: JsonObject | None = None
         self._adapter: TypeAdapter[Any] | None = None
+        self._validator: Any = None
         if annotation is not Any:
             check_crossing(annotation, names)
             self._adapter = adapter_of(annotation, names)
+            self._validator = exact_validator(self._adapter.core_schema, self._adapter.validator)
 
     @classmethod
     def of_return(
@@ -281,9 +336,8 @@ class ValueType:
             raise self._refused(place, "a JSON number", "a number that is not finite")
 
     def _validated(self, text: str, plain: JsonValue) -> Any:
-        assert self._adapter is not None
         try:
-            return self._adapter.validator.validate_json(text, strict=True)
+            return self._validator.validate_json(text, strict=True)
         except ValidationError as error:
             problems = problems_of(error, plain)
             raise OutputRefused(tool=self.where, problems=problems) from None

@@ -20,6 +20,10 @@ TYPES = {
     "object": "an object",
 }
 
+BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$"
+
+PATTERNS = {BASE64: "text in base64"}
+
 FORMATS = {
     "date-time": DATE_TIME,
     "date": "a date, such as 2026-01-31",
@@ -98,9 +102,17 @@ def expected(kind: str, message: str, context: Mapping[str, Any]) -> str:
         return known
     if kind in ("literal_error", "enum"):
         return str(context.get("expected", message)).replace("None", "null")
+    if kind == "union_tag_not_found":
+        return f"an object with the field {context.get('discriminator', '')}"
+    if kind == "union_tag_invalid":
+        return f"an object whose {context.get('discriminator')} is {_any_tag(context)}"
     if kind in ("value_error", "assertion_error"):
         return f"a value its check accepts ({message.partition(', ')[2] or message})"
     return _plain(message)
+
+
+def _any_tag(context: Mapping[str, Any]) -> str:
+    return anything_of(str(context.get("expected_tags", "")).split(", "))
 
 
 def _plain(message: str) -> str:

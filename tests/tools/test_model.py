@@ -102,7 +102,8 @@ def test_defaults_are_published_as_json() -> None:
     assert found["style"] == {"$ref": "#/$defs/Style", "default": "dot"}
     assert found["places"]["default"] == [{"x": 1}]
     assert found["words"]["default"] == ["a", "b"]
-    assert found["raw"] == {"type": "string", "contentEncoding": "base64", "default": "aGk="}
+    assert found["raw"]["contentEncoding"] == "base64"
+    assert found["raw"]["default"] == "aGk="
 
 
 def test_a_default_that_is_no_json_is_left_out_and_never_shown_as_text() -> None:
