@@ -56,9 +56,15 @@ class Handoff(Generic[T]):
         lowlevel = _trio().lowlevel
         if self._result is None:
             self._task = lowlevel.current_task()
-            verdict = lowlevel.Abort.SUCCEEDED if self._cancellable else lowlevel.Abort.FAILED
+
+            def abort(_: Any) -> Any:
+                if not self._cancellable:
+                    return lowlevel.Abort.FAILED
+                self._task = None  # woken by its cancellation: a result must not wake it again
+                return lowlevel.Abort.SUCCEEDED
+
             try:
-                await lowlevel.wait_task_rescheduled(lambda _: verdict)
+                await lowlevel.wait_task_rescheduled(abort)
             finally:
                 self._task = None
         else:

@@ -4,11 +4,13 @@ SalvorError
     LogError               a log cannot be used as it stands
         TamperEvident, MalformedLog, UnsupportedEvent, Divergence, AppendRefused
     StoreError             the store failed
-        StoreUnavailable (StoreClosed), StoreVersionError, StoreBusy, CommitUnknown,
+        StoreUnavailable (StoreClosed, StoreFull), StoreVersionError, StoreBusy, CommitUnknown,
         Conflict, Fenced
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from salvor.errors import SalvorError
 
@@ -97,6 +99,8 @@ class StoreError(SalvorError):
     """The store failed."""
 
     code = "store"
+    passing: ClassVar[bool] = False
+    """Whether the same write may well succeed in a while."""
 
 
 class StoreUnavailable(StoreError):
@@ -111,6 +115,13 @@ class StoreClosed(StoreUnavailable):
     code = "store_closed"
 
 
+class StoreFull(StoreUnavailable):
+    """The disk is full, or failed for the moment; nothing was written."""
+
+    code = "store_full"
+    passing = True
+
+
 class StoreVersionError(StoreError):
     """The store was written by another version of salvor."""
 
@@ -121,12 +132,14 @@ class StoreBusy(StoreError):
     """Another process kept the store's write lock for too long; nothing was written."""
 
     code = "store_busy"
+    passing = True
 
 
 class CommitUnknown(StoreError):
     """A commit failed in a way that leaves open whether it took effect."""
 
     code = "commit_unknown"
+    passing = True
 
 
 class Conflict(StoreError):

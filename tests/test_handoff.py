@@ -145,3 +145,18 @@ def test_a_batch_reaches_every_loop_it_belongs_to() -> None:
     for thread in threads:
         thread.join()
     assert got == {"asyncio": "asyncio", "trio": "trio"}
+
+
+@pytest.mark.anyio
+async def test_a_result_in_the_tick_of_a_cancellation_wakes_the_task_once() -> None:
+    made: list[Handoff[int]] = []
+
+    async def waiting() -> None:
+        made.append(Handoff(cancellable=True))
+        await made[0].wait()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(waiting)
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
+        made[0]._settle(1, None)

@@ -102,11 +102,18 @@ class Cursor:
         """Whether the record is exhausted."""
         return self._position >= len(self._events)
 
-    def begin(self, agent_def_hash: str) -> RunStarted | None:
-        """The head; only the identity hash is compared."""
+    def begin(self, agent_def_hash: str, called: str | None = None) -> RunStarted | None:
+        """The head; only the identity hash is compared.
+
+        Args:
+            agent_def_hash: The identity of the workflow that is to drive the run.
+            called: What to call it in an error, instead of its hash.
+        """
         event = self._take(RunStarted, "the start of a run")
         if event is not None and event.agent_def_hash != agent_def_hash:
-            raise self._diverges(0, "agent_def_hash", event.agent_def_hash, agent_def_hash)
+            ref = event.workflow
+            recorded = f"{ref.name} version {ref.version}" if ref else event.agent_def_hash
+            raise self._diverges(0, "agent_def_hash", recorded, called or agent_def_hash)
         return event
 
     def now(self) -> str | None:

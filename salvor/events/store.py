@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from salvor.errors import Extent
 from salvor.events.claims import Claim, ClaimChange, ClaimId
 
 
@@ -118,7 +119,8 @@ class Wait:
 class LateResult:
     """What a driver got to know after it had lost its run (DURABILITY E7).
 
-    ``outcome`` is ``output`` or ``error``; ``value`` the canonical JSON text.
+    ``outcome`` is ``output``, ``error`` or ``not_executed``; ``value`` the canonical JSON
+    text; ``extent`` what a failure may have done, ``None`` for an output.
     """
 
     run_id: str
@@ -127,6 +129,7 @@ class LateResult:
     outcome: str
     value: str
     kept_at: datetime
+    extent: Extent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

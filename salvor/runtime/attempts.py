@@ -14,7 +14,6 @@ import anyio
 
 from salvor.errors import Extent
 from salvor.events.claims import ClaimChange, ClaimId, MoveClaim
-from salvor.events.store import LateResult
 from salvor.events.vocabulary import (
     Attempt,
     ToolCallCompleted,
@@ -22,6 +21,7 @@ from salvor.events.vocabulary import (
     failure_output,
 )
 from salvor.runtime.claiming import settling
+from salvor.runtime.completions import Completions
 from salvor.runtime.execution import (
     Ended,
     Execution,
@@ -35,16 +35,19 @@ from salvor.runtime.execution import (
 from salvor.runtime.host import Host, Progress
 from salvor.runtime.middleware import call_of, within
 from salvor.runtime.outcome import OpenWrite
+from salvor.runtime.overtime import Finish
 from salvor.runtime.policy import Again, Fault, Open, decide, worst
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt, Rest
-from salvor.store_errors import Fenced, StoreError
+from salvor.store_errors import Fenced, StoreBusy, StoreError
 from salvor.tools.context import Context, Report
 from salvor.tools.contract import Retry
 from salvor.tools.function import FunctionTool
-from salvor.values import canonical_json, format_instant
+from salvor.values import format_instant
 
 _log = logging.getLogger("salvor.call")
+
+_LEASE_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,9 @@ class Attempts:
         self._host = host
         self._recorder = recorder
         self._run_id = run_id
-        self._execution = Execution(host.threads, host.shared, self._stands)
+        self._completions = Completions(host, recorder, run_id)
+        self._execution = Execution(host.threads, host.shared, self._stands, self._abandoned)
+        self._call: OpenCall | None = None
 
     async def run(self, call: OpenCall) -> ToolCallCompleted:
         """Execute until there is a completion, and record it.
@@ -83,7 +88,7 @@ class Attempts:
             started = self._host.clock.now()
             ended = await self._execute(call, executions)
             if isinstance(ended, Value):
-                return await self._complete(call, _output(call, ended))
+                return await self._complete(call, _output(call, ended), None)
             if isinstance(ended, Overrun):
                 ended = self._overran(call, ended, executions)
             call = replace(call, failed=(*call.failed, _attempt(started, ended)))
@@ -96,6 +101,7 @@ class Attempts:
                 jitter=self._host.ids.random() / 2**64,
             )
             if isinstance(decision, Open):
+                await self._keep_returned(call, ended)
                 raise Halt(Rest(open_write(self._run_id, call.intent, ended.message)))
             if not isinstance(decision, Again):
                 failure = _failure(call, ended, decision.extent, executions)
@@ -106,48 +112,83 @@ class Attempts:
 
     def _overran(self, call: OpenCall, overrun: Overrun, executions: int) -> Fault:
         """The time limit passed over a body that cannot be stopped (A6): no second copy."""
-        fence = self._recorder.fence if call.intent.effect == "write" else None
-        late = self._finish if fence is not None else self._keep_value
-        self._host.overtime.keep(
-            lambda: late(call, overrun, executions), fence=fence, claim=call.claim
-        )
         fault = timed_out(call.tool, final=True)
-        if fence is None:
+        if call.intent.effect != "write":
+            self._outlive(call, lambda: self._keep_value(call, overrun))
             return fault
+        self._outlive(call, lambda: self._finish(call, overrun, executions))
         cause = f"{fault.message}; its body is still running in process {os.getpid()}"
         raise Halt(Rest(open_write(self._run_id, call.intent, cause)))
+
+    def _abandoned(self, overrun: Overrun) -> None:
+        """The call was cancelled, its body goes on: a crash, but what it did is kept (A7, E7)."""
+        call = self._call
+        if call is not None and self._host.background.is_open:
+            self._outlive(call, lambda: self._keep_value(call, overrun))
+
+    def _outlive(self, call: OpenCall, finish: Finish) -> None:
+        # A write's run is not let go while its body may still act (F1 refuses "not done").
+        fence = self._recorder.fence if call.intent.effect == "write" else None
+        self._host.overtime.keep(finish, fence=fence, claim=call.claim)
 
     async def _finish(self, call: OpenCall, overrun: Overrun, executions: int) -> None:
         """Record what a write's body came to after all, if it is certain."""
         ended = await outcome_of(call.tool, overrun)
         try:
             if isinstance(ended, Value):
-                await self._complete(call, _output(call, ended))
+                await self._complete(call, _output(call, ended), None)
             elif ended.extent != "unknown" or ended.answer:
                 failure = _failure(call, ended, ended.extent, executions)
                 await self._complete(call, failure, ended.extent)
+            else:
+                await self._keep_returned(call, ended)
         except Halt:
             return  # the run was taken over; what the body came to is kept as late
 
-    async def _keep_value(self, call: OpenCall, overrun: Overrun, executions: int) -> None:
-        """Keep what a body came to that was given up (E7)."""
+    async def _keep_value(self, call: OpenCall, overrun: Overrun) -> None:
         ended = await outcome_of(call.tool, overrun)
-        if isinstance(ended, Value):
-            await self._keep_late(call.intent, "output", canonical_json(ended.output))
-        else:
-            await self._keep_late(call.intent, "error", canonical_json(ended.message))
+        await self._completions.keep(call.intent, ended)
+
+    async def _keep_returned(self, call: OpenCall, fault: Fault) -> None:
+        if fault.returned is not None:
+            await self._completions.keep_late(call.intent, "output", fault.returned, None)
+
+    async def _complete(
+        self, call: OpenCall, completion: ToolCallCompleted, extent: Extent | None
+    ) -> ToolCallCompleted:
+        return await self._completions.complete(call.claim, call.intent, completion, extent)
 
     async def _execute(self, call: OpenCall, executions: int) -> Ended:
+        self._call = call
+        for _ in range(_LEASE_TRIES):
+            try:
+                return await self._once(call, executions)
+            except LeaseLapsed:
+                # The machine slept or was stalled: nobody else need have taken the run.
+                await self._host.keeper.renew_now()
+        raise await self._lapsed(call)
+
+    async def _lapsed(self, call: OpenCall) -> Halt:
+        """The lease could not be renewed; the body certainly was not run."""
         try:
-            return await self._once(call, executions)
-        except LeaseLapsed:
-            # The machine slept or was stalled: nobody else need have taken the run meanwhile.
-            await self._host.keeper.renew_now()
-        try:
-            return await self._once(call, executions)
-        except LeaseLapsed:
-            await self._keep_late(call.intent, "not_executed", "null")
-            raise Halt(Broken(Fenced(self._run_id))) from None
+            await self._host.store.confirm(self._recorder.fence)
+        except Fenced as error:
+            await self._completions.keep_late(call.intent, "not_executed", "null", "no")
+            return Halt(Broken(error))
+        except StoreError as error:
+            return Halt(Broken(error))
+        if call.intent.effect == "write":
+            consumed = _not_executed(call, "its lease ran out before it was started", 0)
+            claims = settling(call.claim, consumed, self._run_id, "no")
+            await self._completions.record(call.intent, consumed, claims=claims)
+        return Halt(
+            Broken(
+                StoreBusy(
+                    f"the lease of run {self._run_id} could not be renewed in time.",
+                    hint=f"`salvor resume {self._run_id}` goes on.",
+                )
+            )
+        )
 
     def _once(self, call: OpenCall, executions: int) -> Awaitable[Ended]:
         gave_up = GaveUp()
@@ -203,19 +244,15 @@ class Attempts:
             self._host.check_interrupt(self._run_id)
             before = worst(call.before, fault.extent)
             return replace(call, before=before, values=_values(call))
-        consumed = ToolCallCompleted(
-            seq=call.intent.seq,
-            output=failure_output(kind="not_executed", message=fault.message, attempts=executions),
-            outcome="not_executed",
-            extent="no",
-            attempts=call.failed,
-        )
+        consumed = _not_executed(call, fault.message, executions)
         if interrupted:
-            claims = settling(call.claim, consumed, self._run_id, "no")
-            await self._record(call.intent, consumed, claims=claims)
+            given_back = settling(call.claim, consumed, self._run_id, "no")
+            await self._completions.record(call.intent, consumed, claims=given_back)
             self._host.check_interrupt(self._run_id)
         fresh = replace(call.intent, seq=consumed.seq + 2)
-        await self._record(call.intent, consumed, fresh, claims=self._moved(call, fresh))
+        await self._completions.record(
+            call.intent, consumed, fresh, claims=self._moved(call, fresh)
+        )
         return replace(call, intent=fresh, failed=(), values=_values(call))
 
     def _moved(self, call: OpenCall, fresh: ToolCallRequested) -> tuple[ClaimChange, ...]:
@@ -230,38 +267,15 @@ class Attempts:
             ),
         )
 
-    async def _complete(
-        self, call: OpenCall, completion: ToolCallCompleted, extent: Extent | None = None
-    ) -> ToolCallCompleted:
-        claims = settling(call.claim, completion, self._run_id, extent)
-        await self._record(call.intent, completion, claims=claims)
-        return completion
 
-    async def _record(
-        self,
-        intent: ToolCallRequested,
-        completion: ToolCallCompleted,
-        *then: ToolCallRequested,
-        claims: tuple[ClaimChange, ...],
-    ) -> None:
-        """Record what a body did; what cannot be recorded any more is kept as late (E7)."""
-        try:
-            await self._recorder.append_surely(completion, *then, claims=claims)
-        except StoreError as error:
-            outcome = completion.outcome or "output"
-            await self._keep_late(intent, outcome, canonical_json(completion.output))
-            raise Halt(Broken(error)) from error
-
-    async def _keep_late(self, intent: ToolCallRequested, outcome: str, value: str) -> None:
-        late = LateResult(
-            run_id=self._run_id,
-            intent_seq=intent.seq,
-            epoch=self._recorder.fence.epoch,
-            outcome=outcome,
-            value=value,
-            kept_at=self._host.clock.now(),
-        )
-        await self._host.store.keep_late(late)
+def _not_executed(call: OpenCall, message: str, executions: int) -> ToolCallCompleted:
+    return ToolCallCompleted(
+        seq=call.intent.seq,
+        output=failure_output(kind="not_executed", message=message, attempts=executions),
+        outcome="not_executed",
+        extent="no",
+        attempts=call.failed or None,
+    )
 
 
 def _values(call: OpenCall) -> Mapping[str, Any]:

@@ -20,6 +20,11 @@ class Background:
     def __init__(self) -> None:
         self._group: TaskGroup | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes tasks."""
+        return self._group is not None
+
     async def open(self) -> None:
         """Begin to take tasks."""
         self._group = anyio.create_task_group()

@@ -37,6 +37,11 @@ class Body(Generic[T]):
         self._waiting: Handoff[Ended] | None = None
         self.turn_over = False
 
+    @property
+    def over(self) -> bool:
+        """Whether the function has ended."""
+        return self._ended is not None
+
     async def wait(self) -> T:
         """What the function returned; raises what it raised."""
         with self._lock:

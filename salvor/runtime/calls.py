@@ -16,6 +16,7 @@ from salvor.events.vocabulary import (
 )
 from salvor.runtime.attempts import Attempts, OpenCall, open_write
 from salvor.runtime.claiming import Claiming, taking
+from salvor.runtime.execution import storable
 from salvor.runtime.host import Host
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt, Rest
@@ -58,10 +59,11 @@ class Calls:
     async def call_named(self, name: str, raw: JsonObject) -> Any:
         """Call whatever tool has that name; an unknown name is a recorded failure."""
         try:
+            as_json(name, what="the name of the tool")
             as_json(raw, what=f"the arguments of {name}")
         except JsonRefused as error:
             raise ToolFailed(
-                tool=name, kind="invalid_input", message=error.message, extent="no"
+                tool=storable(name), kind="invalid_input", message=error.message, extent="no"
             ) from None
         try:
             tool = self._host.registry.get(name)
@@ -95,7 +97,7 @@ class Calls:
         try:
             prepared = tool.prepare(raw)
             declared = tool.key(prepared.arguments)
-        except ArgumentsRefused as error:
+        except (ArgumentsRefused, JsonRefused) as error:
             shown = raw if len(canonical_json(raw)) <= MAX_ARGUMENT_BYTES else {}
             intent = self._intent(tool.name, shown, effect=tool.effect, given=raw, tool=tool)
             return intent, await self._refuse(intent, "invalid_input", str(error))

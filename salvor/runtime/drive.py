@@ -11,6 +11,7 @@ from salvor.events.fold import fold
 from salvor.events.log import read_log
 from salvor.events.vocabulary import RunCompleted, RunFailed
 from salvor.runtime.attempts import open_write
+from salvor.runtime.cancellation import cancellations, stop_if_cancelled
 from salvor.runtime.execution import causes, storable
 from salvor.runtime.host import Host
 from salvor.runtime.outcome import Completed, Failed, RunResult
@@ -33,6 +34,7 @@ class Drive:
         self._cursor = cursor
         self._definition = definition
         self._run_id = run_id
+        self.run = Run(run_id, host, recorder, cursor)
 
     async def to_rest(self, body: Callable[[Run], Awaitable[Any]]) -> RunResult[Any]:
         """Let the workflow run; what the run says decides, not what the function did.
@@ -41,7 +43,8 @@ class Drive:
             LogError, StoreError, RunInterrupted: the drive cannot go on.
             BaseException: the drive itself was cancelled.
         """
-        run = Run(self._run_id, self._host, self._recorder, self._cursor)
+        run = self.run
+        before = cancellations()
         output, raised = None, None
         try:
             output = await body(run)
@@ -54,6 +57,8 @@ class Drive:
         if run.stop is not None:
             return await self._stopped(run, raised)
         run.close()
+        # A drive that was cancelled has no end to record, whatever the workflow made of it.
+        await stop_if_cancelled(before)
         if raised is not None:
             return await self._raised(raised)
         return await self._returned(output)

@@ -8,7 +8,15 @@ from typing import Any
 
 import anyio
 
-from salvor.errors import RunExists, UnknownRun, UnknownToolError, WrongState
+from salvor.errors import (
+    AnswerRefused,
+    OutputRefused,
+    Problem,
+    RunExists,
+    UnknownRun,
+    UnknownToolError,
+    WrongState,
+)
 from salvor.events.cursor import Cursor
 from salvor.events.fold import RunState
 from salvor.events.log import read_log
@@ -16,6 +24,7 @@ from salvor.events.store import Fence, Head
 from salvor.events.vocabulary import RunStarted, WorkflowRef
 from salvor.runtime.drive import Drive
 from salvor.runtime.host import Host
+from salvor.runtime.looking import Look
 from salvor.runtime.outcome import Completed, Failed, RunResult
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.targets import load_module, load_target, split_target
@@ -23,7 +32,7 @@ from salvor.runtime.workflow import SINGLE, Definition, define, single_call
 from salvor.store_errors import StoreError
 from salvor.tools.decorator import tool_meta
 from salvor.tools.function import FunctionTool, function_tool
-from salvor.values import JsonObject, canonical_json, parse_object
+from salvor.values import JsonObject, JsonValue, canonical_json, parse_object
 
 
 class Driving:
@@ -60,7 +69,7 @@ class Driving:
         async with self._taken(run_id) as (fence, _):
             envelopes, head = await read_log(self._host.store, run_id)
             cursor = Cursor(run_id, envelopes)
-            started = cursor.begin(definition.hash)
+            started = cursor.begin(definition.hash, definition.title)
             if started is None or not isinstance(started.input, dict):
                 raise WrongState(
                     f"run {run_id} was never begun: its log is empty.", hint="Start a new run."
@@ -74,6 +83,36 @@ class Driving:
                 last=envelopes[-1].event,
             )
             return await Drive(self._host, recorder, cursor, definition, run_id).to_rest(body)
+
+    async def check_answer(self, definition: Definition, look: Look, answer: JsonValue) -> None:
+        """Check an answer against the type the workflow asks for, by replaying to its park.
+
+        Nothing is executed or recorded: the park is the end of the record.
+
+        Raises:
+            Divergence: the workflow does not get to that park.
+            AnswerRefused: the answer does not fit the type.
+        """
+        run_id = look.head.run_id
+        cursor = Cursor(run_id, look.envelopes)
+        started = cursor.begin(definition.hash, definition.title)
+        assert started is not None
+        assert isinstance(started.input, dict)
+        _, body = definition.prepare(started.input)
+        nobody = Fence(run_id=run_id, epoch=-1, token="")  # every append would be refused
+        recorder = Recorder(
+            self._host.store, self._host.clock, fence=nobody, head=look.head, last=look.last
+        )
+        drive = Drive(self._host, recorder, cursor, definition, run_id)
+        await drive.to_rest(body)
+        if drive.run.asked is not None:
+            try:
+                drive.run.asked.decode(answer)
+            except OutputRefused as error:
+                problem = Problem(
+                    pointer="", expected="what the workflow asks for", got=error.message
+                )
+                raise AnswerRefused(run_id=run_id, problems=(problem,)) from None
 
     def definition(self, state: RunState, workflow: Any = None) -> Definition:
         """The workflow of a run: the one given, or the one its head names.

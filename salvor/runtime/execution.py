@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import anyio
 
-from salvor.errors import OutputRefused, SalvorError, ToolFailure
+from salvor.errors import OutputRefused, RunStopped, SalvorError, ToolFailure
 from salvor.runtime.bodies import Body, BodyThreads
+from salvor.runtime.cancellation import cancellations, is_cancellation
 from salvor.runtime.foreign import verdict
 from salvor.runtime.opening import open_dependency
-from salvor.runtime.policy import Fault
+from salvor.runtime.policy import Fault, worst
 from salvor.runtime.shared import Shared
 from salvor.tools.context import Context, activate
 from salvor.tools.function import FunctionTool
-from salvor.values import JsonValue
-
-Phase = Literal["opening", "body", "closing"]
+from salvor.values import JsonValue, canonical_json
 
 
 class LeaseLapsed(BaseException):
@@ -78,12 +77,20 @@ class Execution:
         threads: Where synchronous code runs.
         shared: Dependencies of scope ``runtime``.
         stands: Asked last before a body, in the thread that runs it (DURABILITY B1).
+        abandoned: Told of a body that goes on after its call was cancelled.
     """
 
-    def __init__(self, threads: BodyThreads, shared: Shared, stands: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        threads: BodyThreads,
+        shared: Shared,
+        stands: Callable[[], bool],
+        abandoned: Callable[[Overrun], None],
+    ) -> None:
         self._threads = threads
         self._shared = shared
         self._stands = stands
+        self._abandoned = abandoned
 
     async def once(
         self, tool: FunctionTool, values: Mapping[str, Any], context: Context, gave_up: GaveUp
@@ -99,31 +106,28 @@ class Execution:
         Raises:
             LeaseLapsed: the lease did not stand; the body was not run.
         """
-        phases: list[Phase] = ["opening"]
+        held = _Held()
         try:
             with activate(context):
-                result = await self._within(tool, values, context, phases)
+                await self._within(tool, values, context, held)
         except _StillRunning as still:
             gave_up.now()
             return still.overrun
         except Exception as error:
-            return fault_of(tool, error, phases[-1])
+            return _unwound(held, error)
         except BaseException:
             gave_up.now()
             raise
-        return value_of(tool, result)
+        assert held.ended is not None
+        return held.ended
 
     async def _within(
-        self,
-        tool: FunctionTool,
-        values: Mapping[str, Any],
-        context: Context,
-        phases: list[Phase],
-    ) -> Any:
+        self, tool: FunctionTool, values: Mapping[str, Any], context: Context, held: _Held
+    ) -> None:
         if not tool.dependencies:
             args, kwargs = tool.arguments(values, context, {})
-            phases.append("body")
-            return await self._body(tool, args, kwargs, None)
+            await held.body(tool, self._body(tool, args, kwargs, None))
+            return
         async with AsyncExitStack() as stack:
             resolved = {
                 name: await self._shared.get(dependency)
@@ -132,10 +136,7 @@ class Execution:
                 for name, dependency in tool.dependencies.items()
             }
             args, kwargs = tool.arguments(values, context, resolved)
-            phases.append("body")
-            result = await self._body(tool, args, kwargs, stack)
-            phases.append("closing")
-        return result
+            await held.body(tool, self._body(tool, args, kwargs, stack))
 
     async def _body(
         self,
@@ -152,23 +153,24 @@ class Execution:
         limit = tool.meta.timeout
         if tool.is_async or tool.meta.inline:
             return await _awaited(guarded, limit)
-        if limit is None:
-            result = await self._threads.run(guarded)
-        else:
-            result = await self._bounded(self._threads.start(guarded), limit, stack)
+        result = await self._bounded(self._threads.start(guarded), limit, stack)
         return await result if inspect.isawaitable(result) else result
 
-    async def _bounded(self, body: Body[Any], limit: float, stack: AsyncExitStack | None) -> Any:
+    async def _bounded(
+        self, body: Body[Any], limit: float | None, stack: AsyncExitStack | None
+    ) -> Any:
         try:
+            if limit is None:
+                return await body.wait()
             with anyio.move_on_after(limit):
                 return await body.wait()
         except BaseException:
-            self._threads.give_up(body)
+            if self._threads.give_up(body) and not body.over:
+                self._abandoned(_overrun(body, stack))
             raise
         if not self._threads.give_up(body):
             raise ToolFailure(f"no thread was free for it within {limit:g} s", happened=False)
-        # What was opened for the body is closed when the body ends, not under its feet.
-        raise _StillRunning(Overrun(body, stack.pop_all() if stack else AsyncExitStack()))
+        raise _StillRunning(_overrun(body, stack))
 
 
 async def _awaited(call: Callable[[], Any], limit: float | None) -> Any:
@@ -181,26 +183,82 @@ async def _awaited(call: Callable[[], Any], limit: float | None) -> Any:
     raise _TimedOut
 
 
+def _overrun(body: Body[Any], stack: AsyncExitStack | None) -> Overrun:
+    # What was opened for the body is closed when the body ends, not under its feet.
+    return Overrun(body, stack.pop_all() if stack else AsyncExitStack())
+
+
 async def outcome_of(tool: FunctionTool, overrun: Overrun) -> Value | Fault:
-    """How a body that outlived its time limit ended after all."""
-    phase: Phase = "body"
+    """How a body that outlived its wait ended after all."""
+    held = _Held()
+
+    async def result() -> Any:
+        found = await overrun.body.wait()
+        return await found if inspect.isawaitable(found) else found
+
     try:
         async with overrun.opened:
-            result = await overrun.body.wait()
-            if inspect.isawaitable(result):
-                result = await result
-            phase = "closing"
+            await held.body(tool, result())
     except Exception as error:
-        return fault_of(tool, error, phase)
-    return value_of(tool, result)
+        return _unwound(held, error)
+    assert held.ended is not None
+    return held.ended
+
+
+class _Held:
+    """How the body itself ended, whatever the clean-up after it makes of that."""
+
+    __slots__ = ("ended", "raised")
+
+    def __init__(self) -> None:
+        self.ended: Value | Fault | None = None
+        self.raised: BaseException | None = None
+
+    async def body(self, tool: FunctionTool, running: Coroutine[Any, Any, Any]) -> None:
+        """Let the body end; what it raises goes on, for its dependencies to see."""
+        cancelling = cancellations()
+        try:
+            result = await running
+        except (_StillRunning, LeaseLapsed, RunStopped, KeyboardInterrupt, GeneratorExit):
+            raise
+        except Exception as error:
+            self.ended, self.raised = fault_of(tool, error), error
+            raise
+        except BaseException as error:
+            if is_cancellation(error, cancelling):
+                raise
+            # sys.exit() in a tool, or a library's own: an exception like any other.
+            self.ended = Fault(message=causes(error), extent="unknown")
+            self.raised = ToolFailure(causes(error))
+            raise self.raised from error
+        self.ended = value_of(tool, result)
+
+
+def _unwound(held: _Held, error: Exception) -> Fault:
+    """What an execution came to whose dependencies raised, or let the body's error through."""
+    ended = held.ended
+    if ended is None:
+        message = f"a dependency could not be opened: {causes(error)}"
+        return Fault(message=message, extent="no")
+    if isinstance(ended, Fault) and error is held.raised:
+        return ended
+    # Clean-up can only make it worse: a commit may hang on it.
+    message = f"clean-up after the body failed: {causes(error)}"
+    if isinstance(ended, Value):
+        returned = canonical_json(ended.output)
+        return Fault(message=message, extent="unknown", returned=returned)
+    return replace(
+        ended, message=f"{ended.message}; {message}", extent=worst(ended.extent, "unknown")
+    )
 
 
 def value_of(tool: FunctionTool, result: Any) -> Value | Fault:
     """What a body returned, as checked JSON."""
     try:
         return Value(tool.encode_output(result))
-    except OutputRefused as error:
-        return Fault(message=error.message, extent="yes", kind="output_serialization", final=True)
+    except Exception as error:
+        message = error.message if isinstance(error, OutputRefused) else causes(error)
+        return Fault(message=message, extent="yes", kind="output_serialization", final=True)
 
 
 def timed_out(tool: FunctionTool, *, final: bool = False) -> Fault:
@@ -213,28 +271,25 @@ def timed_out(tool: FunctionTool, *, final: bool = False) -> Fault:
     )
 
 
-def fault_of(tool: FunctionTool, error: Exception, phase: Phase) -> Fault:
-    """What a failed execution may have done (DURABILITY A2)."""
+def fault_of(tool: FunctionTool, error: Exception) -> Fault:
+    """What a body that raised may have done (DURABILITY A2)."""
     if isinstance(error, _TimedOut):
         return timed_out(tool)
-    if isinstance(error, ToolFailure) and phase == "body":
+    answer = tool.meta.exceptions == "failed"
+    if isinstance(error, ToolFailure):
         return Fault(
             message=storable(error.message),
             extent=error.extent,
             final=error.final,
             retry_after=error.retry_after,
+            answer=answer and error.extent == "unknown",
         )
     message = causes(error)
-    if phase == "opening":
-        return Fault(message=f"a dependency could not be opened: {message}", extent="no")
-    if phase == "closing":
-        return Fault(message=f"clean-up after the body failed: {message}", extent="unknown")
     if isinstance(error, tool.meta.refusals):
         return Fault(message=message, extent="no", final=True)
     known = verdict(error)
     if known is not None:
         return Fault(message=message, extent=known.extent, final=known.final)
-    answer = tool.meta.exceptions == "failed"
     return Fault(message=message, extent="unknown", answer=answer)
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from salvor.errors import AnswerRefused, OutputRefused, Problem, WrongState
 from salvor.events.claims import ClaimChange
-from salvor.events.fold import RunState, fold
+from salvor.events.fold import Park, fold
 from salvor.events.log import read_log
-from salvor.events.store import Driver, Head, LateResult, RunRow, Settlement, Wait
+from salvor.events.store import Driver, LateResult, RunRow, Settlement, Wait
 from salvor.events.vocabulary import Envelope, Event, Resumed
 from salvor.runtime.claiming import settling
 from salvor.runtime.host import Host
+from salvor.runtime.looking import Look
 from salvor.runtime.recorder import sealed_rows
 from salvor.runtime.resolve import Resolution, ResolvedOutput, resolved
 from salvor.store_errors import LogError
@@ -47,20 +48,6 @@ class RunSummary:
     waiting: Wait | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """A run's verified log and what it folds to."""
-
-    envelopes: Sequence[Envelope]
-    head: Head
-    state: RunState
-
-    @property
-    def last(self) -> Event | None:
-        """The last event."""
-        return self.envelopes[-1].event if self.envelopes else None
-
-
 class Operator:
     """Verbs that need no workflow; each that writes is one transaction (DURABILITY F1)."""
 
@@ -82,8 +69,13 @@ class Operator:
         rows = await self._host.store.runs(after=after, limit=limit)
         return [await self._summary(row) for row in rows]
 
-    async def answer(self, look: Look, answer: JsonValue) -> None:
-        """Record the answer to the park the run was seen at."""
+    def check_answer(self, look: Look, answer: JsonValue) -> Park:
+        """The park that an answer is for, if the answer fits its recorded schema.
+
+        Raises:
+            WrongState: the run waits for no answer.
+            AnswerRefused: with all violations.
+        """
         run_id, park = look.head.run_id, look.state.park
         if look.state.status != "suspended" or park is None:
             raise WrongState(
@@ -95,6 +87,11 @@ class Operator:
         problems = schema_problems(schema, answer) if isinstance(schema, dict) else ()
         if problems:
             raise AnswerRefused(run_id=run_id, problems=problems)
+        return park
+
+    async def answer(self, look: Look, answer: JsonValue) -> None:
+        """Record the answer to the park the run was seen at."""
+        park = self.check_answer(look, answer)
         await self._settle(look, Resumed(input=answer, answers=park.seq), answers=park.seq)
 
     async def resolve(self, look: Look, resolution: Resolution, tool: FunctionTool | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -20,7 +21,8 @@ class Fault:
     """One failed execution.
 
     ``kind`` is what published clients are told: ``handler``, or ``output_serialization``.
-    ``answer`` is the author's word that the exception is a final answer (DURABILITY A4).
+    ``answer`` is the author's word that the exception is a final answer (DURABILITY A4);
+    ``returned`` the canonical text of what the body had returned all the same.
     """
 
     message: str
@@ -29,6 +31,7 @@ class Fault:
     final: bool = False
     retry_after: float | None = None
     answer: bool = False
+    returned: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,6 @@ def decide(
 
 
 def _delay(fault: Fault, executions: int, retry: Retry, jitter: float) -> float:
-    if fault.retry_after is not None:
+    if fault.retry_after is not None and math.isfinite(fault.retry_after):
         return min(max(fault.retry_after, 0.0), MAX_RETRY_AFTER)
     return float(jitter * min(MAX_BACKOFF, retry.backoff * 2 ** (executions - 1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterator
 
 import anyio
@@ -10,10 +11,10 @@ import anyio
 from salvor.clock import Clock
 from salvor.events.chain import row_hash
 from salvor.events.claims import Claim, ClaimChange
-from salvor.events.codec import encode_event
+from salvor.events.codec import decode, encode_event
 from salvor.events.guard import misplaced
 from salvor.events.store import Append, Fence, Head, Row, Store
-from salvor.events.vocabulary import Event
+from salvor.events.vocabulary import Event, ToolCallCompleted
 from salvor.store_errors import (
     AppendRefused,
     CommitUnknown,
@@ -23,6 +24,8 @@ from salvor.store_errors import (
     StoreError,
 )
 from salvor.values import format_instant
+
+_log = logging.getLogger("salvor.store")
 
 _RETRY_FIRST = 0.05
 _RETRY_MAX = 5.0
@@ -112,7 +115,8 @@ class Recorder:
         A full disk or a busy store passes; what a body did does not come back (G4).
 
         Raises:
-            Fenced, Conflict, StoreClosed: it cannot be recorded any more.
+            Fenced, Conflict: the run is another's.
+            StoreError: the store will not do better by waiting.
         """
         append = self._prepare(events, claims)
         delay = _RETRY_FIRST
@@ -123,12 +127,28 @@ class Recorder:
                 if await self._stored(append):
                     break
                 raise
-            except StoreError:
+            except StoreError as error:
+                if not error.passing and not await self._stored(append):
+                    raise
+                if delay == _RETRY_FIRST:
+                    _log.warning("run %s: its completion waits: %s", self.fence.run_id, error)
                 await anyio.sleep(delay)
                 delay = min(delay * 2, _RETRY_MAX)
             else:
                 break
         self._advance(append, events[-1])
+
+    async def holds(self, completion: ToolCallCompleted) -> bool:
+        """Whether a completion is in the log, whatever its append seemed to say."""
+        try:
+            page = await self._store.read(self.fence.run_id, after=completion.seq, limit=1)
+        except StoreError:
+            return False
+        if not page.rows:
+            return False
+        row = page.rows[0]
+        found = decode(row.envelope, run_id=self.fence.run_id, seq=row.seq).event
+        return found == completion
 
     def _prepare(self, events: tuple[Event, ...], claims: tuple[ClaimChange, ...]) -> Append:
         return Append(

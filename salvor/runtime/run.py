@@ -50,6 +50,7 @@ class Run:
         self._stop: Stop | None = None
         self._busy: str | None = None
         self._idle: anyio.Event | None = None
+        self.asked: ValueType | None = None
 
     @property
     def id(self) -> str:
@@ -90,14 +91,14 @@ class Run:
             ToolFailed: the call ended in a failure. Nothing else is raised that a workflow
                 could handle.
         """
-        tool = self._host.registry.for_function(fn)
-        try:
-            raw = tool.bind(args, kwargs)
-        except (JsonRefused, ArgumentsRefused) as error:
-            raise ToolFailed(
-                tool=tool.name, kind="invalid_input", message=error.message, extent="no"
-            ) from error
-        with self._step(f"the call of {tool.name}"):
+        with self._step(f"a call of {getattr(fn, '__name__', fn)}"):
+            tool = self._host.registry.for_function(fn)
+            try:
+                raw = tool.bind(args, kwargs)
+            except (JsonRefused, ArgumentsRefused) as error:
+                raise ToolFailed(
+                    tool=tool.name, kind="invalid_input", message=error.message, extent="no"
+                ) from error
             return await self._calls.call(tool, raw)
 
     async def call_named(self, name: str, arguments: JsonObject) -> Any:
@@ -140,6 +141,7 @@ class Run:
             step = self._cursor.suspend(reason, wanted.schema)
             if isinstance(step, Answered):
                 return cast("A", self._answer(wanted, step.input))
+            self.asked = wanted
             seq = self._recorder.next_seq if step is None else step.seq
             if step is None:
                 self._host.check_interrupt(self._id)

@@ -213,6 +213,8 @@ class Runtime:
         look = await self._operator.look(run_id)
         definition = self._driving.definition(look.state, workflow)
         if not isinstance(answer, Missing):
+            self._operator.check_answer(look, answer)
+            await self._driving.check_answer(definition, look, answer)
             await self._operator.answer(look, answer)
         elif look.state.status in ("completed", "failed"):
             return ended(run_id, look.state, definition)

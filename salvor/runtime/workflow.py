@@ -98,6 +98,11 @@ class Definition:
     decode: Callable[[JsonValue], Any]
 
     @property
+    def title(self) -> str:
+        """Name and version, for messages."""
+        return f"{self.name} version {self.version}"
+
+    @property
     def hash(self) -> str:
         """The identity that a log's head carries (DURABILITY C6)."""
         return content_hash({"workflow": self.name, "version": self.version})

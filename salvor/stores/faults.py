@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from salvor.store_errors import StoreBusy, StoreClosed, StoreError, StoreUnavailable
+from salvor.store_errors import StoreBusy, StoreClosed, StoreError, StoreFull, StoreUnavailable
 
 _FULL = "Free some space; nothing that was acknowledged is lost."
 _DAMAGED = "Keep the file as it is and restore the store from a backup."
@@ -66,7 +66,7 @@ def _of_sqlite(error: sqlite3.Error, path: str) -> StoreError:
                 hint="Close that program's transaction and try again.",
             )
         case sqlite3.SQLITE_FULL:
-            return StoreUnavailable(
+            return StoreFull(
                 f"the disk that holds the store {path} is full; nothing was written.", hint=_FULL
             )
         case sqlite3.SQLITE_NOTADB:
@@ -81,7 +81,7 @@ def _of_sqlite(error: sqlite3.Error, path: str) -> StoreError:
                 f"the store {path} cannot be opened for writing: {error}.", hint=_RIGHTS
             )
         case sqlite3.SQLITE_IOERR:
-            return StoreUnavailable(
+            return StoreFull(
                 f"the disk that holds the store {path} failed: {error}.",
                 hint="Look at the system's log; try again once the disk works.",
             )

@@ -78,7 +78,7 @@ def row(record: Record) -> Row:
 
 def late(record: Record) -> LateResult:
     """The result of a row of ``LATE``."""
-    run_id, intent_seq, epoch, outcome, value, kept_at = record
+    run_id, intent_seq, epoch, outcome, value, kept_at, extent = record
     return LateResult(
         run_id=run_id,
         intent_seq=intent_seq,
@@ -86,6 +86,7 @@ def late(record: Record) -> LateResult:
         outcome=outcome,
         value=value,
         kept_at=instant(kept_at),
+        extent=extent,
     )
 
 

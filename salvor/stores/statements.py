@@ -90,13 +90,13 @@ WAIT = (
 )
 END_WAIT = "DELETE FROM waits WHERE run = ?"
 KEEP_LATE = (
-    "INSERT INTO late_results (run_id, intent_seq, epoch, outcome, value, kept_at)"
-    " SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM late_results"
+    "INSERT INTO late_results (run_id, intent_seq, epoch, outcome, value, kept_at, extent)"
+    " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM late_results"
     " WHERE run_id = ?1 AND intent_seq = ?2 AND epoch = ?3 AND outcome = ?4 AND value = ?5"
-    " AND kept_at = ?6)"
+    " AND kept_at = ?6 AND extent IS ?7)"
 )
 LATE = (
-    "SELECT run_id, intent_seq, epoch, outcome, value, kept_at FROM late_results"
+    "SELECT run_id, intent_seq, epoch, outcome, value, kept_at, extent FROM late_results"
     " WHERE run_id = ? ORDER BY id"
 )
 

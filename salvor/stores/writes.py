@@ -320,7 +320,15 @@ class LateWrite(Write[None]):
         kept_at = micros(late.kept_at)
         db.execute(
             sql.KEEP_LATE,
-            (late.run_id, late.intent_seq, late.epoch, late.outcome, late.value, kept_at),
+            (
+                late.run_id,
+                late.intent_seq,
+                late.epoch,
+                late.outcome,
+                late.value,
+                kept_at,
+                late.extent,
+            ),
         )
 
     def landed(self, db: sqlite3.Connection) -> bool:

@@ -286,3 +286,34 @@ async def test_b3_an_undeclared_key_is_the_hash_of_run_position_and_tool(
     result = await runtime.run(shop.sending)
 
     assert world.keys == [content_hash({"run": result.run_id, "seq": 1, "tool": "send"})]
+
+
+async def test_a_tool_name_that_utf8_cannot_carry_is_refused(runtime: Runtime) -> None:
+    @workflow
+    async def flow(run: Run) -> str:
+        with pytest.raises(ToolFailed, match="name of the tool"):
+            await run.call_named("n\udc80", {})
+        return "refused"
+
+    assert isinstance(await runtime.run(flow), Completed)
+
+
+async def test_b6_a_key_function_without_a_key_is_a_recorded_refusal(runtime: Runtime) -> None:
+    def nothing(arguments: Any) -> Any:
+        return float("nan")
+
+    @tool(effect="write", idempotency_key=nothing)
+    async def put(n: int) -> str:
+        """Put."""
+        return "x"
+
+    @workflow
+    async def flow(run: Run) -> str:
+        with pytest.raises(ToolFailed):
+            await run.call(put, 1)
+        return "refused"
+
+    result = await runtime.run(flow)
+
+    assert isinstance(result, Completed)
+    assert len(await _events(runtime, result.run_id)) == 4

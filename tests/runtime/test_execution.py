@@ -2,8 +2,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from salvor.errors import ToolFailed
-from salvor.runtime.outcome import Completed, OpenWrite
+from salvor.errors import ToolFailed, ToolFailure
+from salvor.runtime.outcome import Completed, Failed, OpenWrite
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
@@ -142,11 +142,11 @@ async def test_a_dependency_that_cannot_be_opened_means_nothing_happened(
     assert seen == ["tried", "tried"]
 
 
-async def test_clean_up_that_fails_leaves_the_outcome_of_a_write_open(
+async def test_clean_up_that_fails_leaves_a_write_open_and_keeps_what_it_returned(
     runtime: Runtime,
 ) -> None:
     async def committing() -> AsyncIterator[str]:
-        yield "x"
+        yield "receipt-77"
         raise ConnectionError("lost at commit")
 
     # Even an error that, raised by the body, would say that nothing happened.
@@ -163,6 +163,120 @@ async def test_clean_up_that_fails_leaves_the_outcome_of_a_write_open(
 
     assert isinstance(result, OpenWrite)
     assert "lost at commit" in result.cause
+    late = (await runtime.history(result.run_id)).late
+    assert [(entry.outcome, entry.value) for entry in late] == [("output", '"receipt-77"')]
+
+
+async def test_an_error_of_clean_up_cannot_make_a_body_look_as_if_it_had_done_less(
+    runtime: Runtime, seen: list[str]
+) -> None:
+    async def rolling_back() -> AsyncIterator[str]:
+        try:
+            yield "db"
+        except ConnectionResetError:
+            raise ValueError("already closed") from None
+
+    @tool(effect="write", idempotency_key="n", refusals=(ValueError,))
+    async def write(n: int, x: str = Depends(rolling_back)) -> str:
+        """Write."""
+        SEEN.append("paid")
+        raise ConnectionResetError("after it was paid")
+
+    @workflow
+    async def flow(run: Run) -> str:
+        return await run.call(write, 1)
+
+    result = await runtime.run(flow)
+
+    assert isinstance(result, OpenWrite)
+    assert "after it was paid" in result.cause
+    assert "already closed" in result.cause
+
+
+@pytest.mark.parametrize(("happened", "kind"), [(None, OpenWrite), (False, Failed)])
+async def test_a_dependency_that_swallows_the_bodys_error_changes_nothing(
+    runtime: Runtime, happened: bool | None, kind: type
+) -> None:
+    def swallowing() -> Iterator[str]:
+        try:
+            yield "db"
+        except ToolFailure:
+            pass
+
+    @tool(effect="write")
+    async def write(x: str = Depends(swallowing)) -> str:
+        """Write."""
+        raise ToolFailure("declined", happened=happened, final=True)
+
+    @workflow
+    async def flow(run: Run) -> str:
+        return await run.call(write)
+
+    result = await runtime.run(flow)
+
+    assert isinstance(result, kind)
+    assert "declined" in str(result)
+
+
+async def test_a2_an_output_that_breaks_its_encoder_happened_all_the_same(
+    runtime: Runtime,
+) -> None:
+    @tool(effect="write")
+    async def deep() -> list[object]:
+        """Nest."""
+        nested: list[object] = []
+        for _ in range(5000):
+            nested = [nested]
+        return nested
+
+    @workflow
+    async def flow(run: Run) -> list[str]:
+        with pytest.raises(ToolFailed) as caught:
+            await run.call(deep)
+        return [caught.value.kind, caught.value.extent]
+
+    result = await runtime.run(flow)
+
+    assert isinstance(result, Completed)
+    assert result.output == ["output_serialization", "yes"]
+
+
+async def test_a4_an_answer_may_be_a_tool_failure_too(runtime: Runtime) -> None:
+    @tool(effect="write", exceptions="failed")
+    async def write() -> str:
+        """Write."""
+        raise ToolFailure("declined")
+
+    @workflow
+    async def flow(run: Run) -> str:
+        with pytest.raises(ToolFailed) as caught:
+            await run.call(write)
+        return caught.value.extent
+
+    result = await runtime.run(flow)
+
+    assert isinstance(result, Completed)
+    assert result.output == "unknown"
+
+
+@pytest.mark.parametrize("after", [float("nan"), float("inf")])
+async def test_a5_a_pause_that_is_no_number_of_seconds_is_left_to_the_backoff(
+    runtime: Runtime, after: float, seen: list[str]
+) -> None:
+    @tool(effect="write", retry=Retry(attempts=2, backoff=0.0))
+    async def write() -> str:
+        """Write."""
+        SEEN.append("tried")
+        raise ToolFailure("no", happened=False, retry_after=after)
+
+    @workflow
+    async def flow(run: Run) -> str:
+        return await run.call(write)
+
+    result = await runtime.run(flow)
+
+    assert isinstance(result, Failed)
+    assert seen == ["tried", "tried"]
 
 
 async def test_a_body_is_told_about_its_call(runtime: Runtime) -> None:

@@ -289,15 +289,11 @@ async def test_a_deadline_of_its_own_leaves_the_outcome_unknown(world: World) ->
     assert (completions, world.seen) == ([], ["body"])
 
 
-class Stopped(BaseException):
-    """What stops a drive: never to be swallowed."""
-
-
 async def test_what_stops_a_drive_cannot_be_swallowed() -> None:
     @tool(effect="read")
     async def stopping() -> None:
         """Stop."""
-        raise Stopped
+        raise KeyboardInterrupt
 
     async def swallowing(call: Call, next: Next) -> Outcome:
         try:
@@ -305,7 +301,7 @@ async def test_what_stops_a_drive_cannot_be_swallowed() -> None:
         except BaseException:
             return Output(None)
 
-    with pytest.raises(Stopped):
+    with pytest.raises(KeyboardInterrupt):
         await driven(function_tool(stopping), swallowing, arguments={})
 
 

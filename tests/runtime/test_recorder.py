@@ -7,7 +7,14 @@ from salvor.events.log import read_log
 from salvor.events.store import Append, Driver
 from salvor.events.vocabulary import NowObserved, ToolCallCompleted, ToolCallRequested
 from salvor.runtime.recorder import Recorder
-from salvor.store_errors import AppendRefused, CommitUnknown, Fenced, StoreBusy, StoreUnavailable
+from salvor.store_errors import (
+    AppendRefused,
+    CommitUnknown,
+    Fenced,
+    StoreBusy,
+    StoreFull,
+    StoreUnavailable,
+)
 from salvor.stores.memory import MemoryStore
 from salvor.testing.clock import FakeClock
 from tests.support.logs import AT, RUN, STARTED
@@ -70,7 +77,7 @@ async def test_g3_a_commit_that_did_not_take_effect_is_an_error() -> None:
     assert await _kinds(store) == ["RunStarted"]
 
 
-@pytest.mark.parametrize("trouble", [StoreBusy("busy"), StoreUnavailable("full")])
+@pytest.mark.parametrize("trouble", [StoreBusy("busy"), StoreFull("full")])
 async def test_g4_a_completion_is_tried_again_until_it_is_stored(trouble: Any) -> None:
     store = Troubled()
     recorder = await _recorder(store)
@@ -114,3 +121,24 @@ async def test_an_event_that_may_not_follow_never_reaches_the_store() -> None:
     with pytest.raises(AppendRefused):
         await recorder.append(DONE)
     assert store.appends == appends
+
+
+async def test_g4_a_store_that_will_not_do_better_is_not_asked_again() -> None:
+    store = Troubled()
+    recorder = await _recorder(store)
+    await recorder.append(INTENT)
+    store.before = [StoreUnavailable("damaged")]
+
+    with pytest.raises(StoreUnavailable, match="damaged"):
+        await recorder.append_surely(DONE)
+
+
+async def test_g4_a_completion_whose_failed_write_took_effect_counts() -> None:
+    store = Troubled()
+    recorder = await _recorder(store)
+    await recorder.append(INTENT)
+    store.after = [StoreUnavailable("damaged")]
+
+    await recorder.append_surely(DONE)
+
+    assert await recorder.holds(DONE)

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 
 from salvor.errors import AnswerConflict, AnswerRefused, WrongState
 from salvor.events.vocabulary import Resumed
@@ -118,3 +118,45 @@ async def test_a_question_that_changed_is_a_divergence(runtime: Runtime) -> None
         await runtime.resume(parked.run_id, flow("b?", bool))
     with pytest.raises(Divergence, match="input_schema"):
         await runtime.resume(parked.run_id, flow("a?", int))
+
+
+class Even(BaseModel):
+    n: int
+
+    @field_validator("n")
+    @classmethod
+    def check(cls, n: int) -> int:
+        if n % 2:
+            raise ValueError("it is odd")
+        return n
+
+
+@pytest.mark.parametrize(
+    ("asked", "bad", "good"), [(int, 3.0, 3), (Even, {"n": 1}, {"n": 2}), (bytes, "?", "AA==")]
+)
+async def test_d1_an_answer_the_workflow_could_not_read_is_refused_before_it_is_recorded(
+    runtime: Runtime, asked: Any, bad: Any, good: Any
+) -> None:
+    @workflow
+    async def flow(run: Run) -> str:
+        await run.now()
+        return str(await run.suspend("?", asked))
+
+    parked = await runtime.run(flow)
+    with pytest.raises(AnswerRefused):
+        await runtime.resume(parked.run_id, flow, answer=bad)
+    assert (await runtime.state(parked.run_id)).status == "suspended"
+
+    assert isinstance(await runtime.resume(parked.run_id, flow, answer=good), Completed)
+
+
+async def test_an_answer_given_with_another_workflow_is_not_recorded(runtime: Runtime) -> None:
+    @workflow
+    async def other(run: Run) -> bool:
+        return await run.suspend("?", bool)
+
+    parked = await runtime.run(asking)
+    with pytest.raises(Divergence):
+        await runtime.resume(parked.run_id, other, answer={"approved": True})
+
+    assert (await runtime.state(parked.run_id)).status == "suspended"

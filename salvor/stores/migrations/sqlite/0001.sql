@@ -113,7 +113,8 @@ CREATE TABLE late_results (
     epoch INTEGER NOT NULL,
     outcome TEXT NOT NULL,
     value TEXT NOT NULL,
-    kept_at INTEGER NOT NULL
+    kept_at INTEGER NOT NULL,
+    extent TEXT
 ) STRICT;
 
 CREATE INDEX late_results_by_run ON late_results (run_id);
