@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import json.encoder
 import math
@@ -64,6 +63,8 @@ def content_hash(value: JsonValue) -> str:
 
 def text_hash(canonical: str) -> str:
     """The content hash of a value whose canonical text is at hand."""
+    import hashlib  # which loads OpenSSL
+
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -14,7 +14,6 @@ from salvor.tools.arguments import InputModel, Prepared
 from salvor.tools.context import Context
 from salvor.tools.contract import Effect, ToolMeta, check_meta, check_name, inside, place_of, unwrap
 from salvor.tools.decorator import check_function, check_key_parameter, tool_meta
-from salvor.tools.docstring import DocText, documentation_of, read_docstring
 from salvor.tools.idempotency import check_path, declaration_of, key_of
 from salvor.tools.injection import Dependency
 from salvor.tools.parameters import Parameters, located_error, read_signature
@@ -180,6 +179,10 @@ def function_tool(
 
 
 def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTool:
+    # What only a first tool needs is loaded by it.
+    from salvor.tools.docstring import documentation_of, read_docstring
+    from salvor.tools.model import build_model
+
     signature = _checked_kind(fn)
     check_meta(meta)
     if isinstance(fn, FunctionType):
@@ -195,8 +198,6 @@ def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTo
             "a tool needs a description, and there is neither a docstring nor description=.",
             hint="Write a docstring that says what the tool does.",
         )
-    from salvor.tools.model import build_model  # pydantic, which only a first tool needs
-
     model = build_model(parameters, text.parameters, original)
     wires = {argument.name: argument.wire for argument in model.parameters}
     _check_keys(meta, parameters, model, wires)
@@ -212,7 +213,7 @@ def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTo
         input=model,
         output=ValueType.of_return(fn, where=final, signature=signature),
         dependencies=parameters.dependencies,
-        lint=_stale(text, fn, parameters),
+        lint=_stale(text.parameters, fn, parameters),
         _contexts=parameters.contexts,
         _wires=wires,
     )
@@ -253,12 +254,12 @@ def _original_name(fn: Any, meta: ToolMeta, name: str | None) -> str:
     return found
 
 
-def _stale(text: DocText, fn: Any, parameters: Parameters) -> tuple[str, ...]:
+def _stale(described: Iterable[str], fn: Any, parameters: Parameters) -> tuple[str, ...]:
     """What the docstring says of parameters that are not there (any more)."""
     there = {*parameters.all_names, *_parameter_names(fn)}
     return tuple(
         f"The docstring describes {name!r}, which is no parameter{_near(name, there)}."
-        for name in text.parameters
+        for name in described
         if name not in there
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -100,6 +99,8 @@ def _fault(item: Any, raw: JsonValue, names: tuple[str, ...]) -> Fault:
 
 
 def _no_such(name: str, names: tuple[str, ...]) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(name, names, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     return f"no argument of that name{hint}" if names else "no such field"
