@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
+from salvor.config import Config, ToolSettings, find_config
 from salvor.events.store import Store
 from salvor.plugins.lifespans import lifespans_open
 from salvor.plugins.loader import Plugins, load_plugins
+from salvor.registry.operators import Word
 from salvor.registry.registry import Registry
 from salvor.runtime.bodies import DEFAULT_LIMIT
 from salvor.runtime.host import Progress
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.targets import load_module
 from salvor.stores.connect import open_store
+from salvor.tools.contract import Retry
 
 DEFAULT_STORE = "./salvor.db"
 
@@ -29,6 +34,7 @@ async def open_runtime(
     registry: Registry | None = None,
     plugins: bool | Plugins = True,
     modules: Sequence[str] = (),
+    config: Config | str | os.PathLike[str] | None = None,
     clock: Clock | None = None,
     ids: Ids | None = None,
     lease: float = 30.0,
@@ -44,6 +50,8 @@ async def open_runtime(
         plugins: Whether installed plugins are loaded into the registry; or what came of
             loading them into it already.
         modules: Modules whose tools are added (dotted names or ``.py`` files).
+        config: The operator's file, or what it says; by default the file that ``SALVOR_CONFIG``
+            names, or ``./salvor.toml`` if it is there. ``Config()`` says nothing.
         clock: The machine's by default.
         ids: The operating system's by default.
         lease: Seconds a lease lasts.
@@ -53,15 +61,16 @@ async def open_runtime(
 
     Raises:
         StoreUnavailable, StoreVersionError: the store cannot be opened.
+        ConfigError: the operator's file cannot be used.
         TargetError: a module cannot be loaded.
         PluginError: loading is strict and a plugin failed, or an allowed one is missing.
     """
     clock = clock or SystemClock()
     registry = registry if registry is not None else Registry()
-    for place in modules:
-        registry.add(load_module(place))
-    if isinstance(plugins, bool):
-        plugins = _loaded(registry) if plugins else Plugins()
+    loads = plugins is True
+    plugins = furnish(registry, _said(config), plugins=plugins, modules=modules)
+    if loads:
+        _log_reports(plugins)
     async with lifespans_open(plugins.lifespans) as guards:
         opened = open_store(store, clock=clock) if isinstance(store, str) else store
         runtime = Runtime(
@@ -79,11 +88,68 @@ async def open_runtime(
             yield runtime
 
 
-def _loaded(registry: Registry) -> Plugins:
-    plugins = load_plugins(registry)
+def furnish(
+    registry: Registry,
+    config: Config,
+    *,
+    plugins: bool | Plugins = True,
+    modules: Sequence[str] = (),
+    strict: bool | None = None,
+) -> Plugins:
+    """Fill a registry: modules, plugins, and then the operator's word on all of their tools.
+
+    Args:
+        registry: Where the tools go.
+        config: What the operator says.
+        plugins: Whether installed plugins are loaded; or what came of loading them already.
+        modules: Modules whose tools are added beside those that the operator names.
+        strict: Raise for the first plugin that fails; by default ``SALVOR_STRICT_PLUGINS``.
+
+    Raises:
+        ConfigError: the operator's word is on a tool that is not there, or does not fit it.
+        TargetError: a module cannot be loaded.
+        PluginError: loading is strict and a plugin failed, or an allowed one is missing.
+    """
+    for place in (*_places(config), *modules):
+        registry.add(load_module(place))
+    if plugins is True:
+        plugins = load_plugins(
+            registry,
+            strict=strict,
+            allow=config.allow_plugins,
+            block=config.block_plugins,
+            tables=config.plugins,
+        )
+    words = {name: _word(said, config.lines.get(name, 0)) for name, said in config.tools.items()}
+    registry.operate(words, source=config.source)
+    return plugins or Plugins()
+
+
+def _said(config: Config | str | os.PathLike[str] | None) -> Config:
+    return config if isinstance(config, Config) else find_config(config)
+
+
+def _places(config: Config) -> list[str]:
+    """The modules of a file; those that are files themselves are found beside it."""
+    beside = Path(config.source).parent
+    return [str(beside / one) if one.endswith(".py") else one for one in config.modules]
+
+
+def _word(said: ToolSettings, line: int) -> Word:
+    retry = said.retry
+    return Word(
+        effect=said.effect,
+        key=said.key,
+        claim_scope=said.claim_scope,
+        retry=Retry(attempts=retry.attempts, backoff=retry.backoff) if retry is not None else None,
+        timeout=said.timeout,
+        place=f"line {line}: " if line else "",
+    )
+
+
+def _log_reports(plugins: Plugins) -> None:
     for report in plugins:
         if report.error is not None:
             _log.warning("the plugin %s is left out: %s", report.id, report.error)
     for warning in plugins.warnings:
         _log.warning("plugins: %s", warning)
-    return plugins

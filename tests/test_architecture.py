@@ -23,6 +23,7 @@ LAYERS = {
     "clock": 0,
     "handoff": 0,
     "version": 0,
+    "toml_lines": 0,
     "config": 1,
     "tools": 1,
     "events": 2,

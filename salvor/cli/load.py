@@ -10,9 +10,11 @@ from types import ModuleType
 from typing import Any
 
 from salvor.cli import output
-from salvor.cli.options import strict_asked
+from salvor.cli.options import config_asked, strict_asked
+from salvor.compose import furnish
+from salvor.config import find_config
 from salvor.errors import TargetError
-from salvor.plugins.loader import Plugins, load_plugins
+from salvor.plugins.loader import Plugins
 from salvor.registry.registry import Registry
 from salvor.runtime.targets import load_module, load_target, split_target
 from salvor.runtime.workflow import workflow_meta
@@ -61,15 +63,18 @@ def tools_at(registry: Registry, target: str) -> list[FunctionTool]:
 
 
 def installed_tools() -> tuple[Registry, Plugins]:
-    """A registry with the tools of the installed plugins, and what came of each.
+    """A registry with the tools of plugins and of the operator's modules, and what came of each.
 
     A plugin that is broken is named and left out.
 
     Raises:
+        ConfigError: the operator's file cannot be used.
+        TargetError: a module that it names cannot be loaded.
         PluginError: with ``--strict-plugins``, for the first that is broken.
     """
     registry = Registry()
-    plugins = load_plugins(registry, strict=strict_asked())
+    importable()
+    plugins = furnish(registry, find_config(config_asked()), strict=strict_asked())
     for failed in (report for report in plugins if report.error is not None):
         output.complain(
             f"salvor: the plugin {failed.entry_point} of {failed.distribution} is left out: "

@@ -13,7 +13,7 @@ from typing import cast
 import click
 
 from salvor.cli import output
-from salvor.cli.options import DEFAULT_STORE, store_option, strict_option
+from salvor.cli.options import DEFAULT_STORE, config_option, store_option, strict_option
 from salvor.errors import RunInterrupted, SalvorError
 from salvor.version import __version__
 
@@ -56,6 +56,7 @@ class Verbs(click.Group):
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="salvor", message="%(prog)s %(version)s")
 @store_option
+@config_option
 @strict_option
 @click.pass_context
 def cli(ctx: click.Context) -> None:

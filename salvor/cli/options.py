@@ -15,6 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_STORE = "./salvor.db"
 _STRICT = "salvor.strict-plugins"
+_CONFIG = "salvor.config"
 
 
 class Json(click.ParamType[JsonValue]):
@@ -106,6 +107,28 @@ def strict_asked() -> bool | None:
     """Whether ``--strict-plugins`` was given; `None` leaves it to the environment."""
     ctx = click.get_current_context(silent=True)
     return None if ctx is None else ctx.meta.get(_STRICT)
+
+
+def config_option(command: F) -> F:
+    """``--config``, before the verb."""
+    return click.option(
+        "--config",
+        metavar="PATH",
+        expose_value=False,
+        callback=_keep_config,
+        help="The operator's file. [env: SALVOR_CONFIG; default: ./salvor.toml if it is there]",
+    )(command)
+
+
+def _keep_config(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.meta[_CONFIG] = value
+
+
+def config_asked() -> str | None:
+    """The file that ``--config`` names; `None` leaves it to the environment."""
+    ctx = click.get_current_context(silent=True)
+    return None if ctx is None else ctx.meta.get(_CONFIG)
 
 
 run_argument = click.argument("run_id", metavar="RUN", type=RunId())

@@ -6,7 +6,9 @@ import click
 
 from salvor.cli import output
 from salvor.cli.load import installed_tools
+from salvor.cli.options import config_asked
 from salvor.cli.render_tables import plugins_table
+from salvor.config import find_config
 from salvor.plugins.loader import Plugins, list_plugins
 
 
@@ -28,7 +30,8 @@ def list_installed(no_load: bool) -> int:
 
 
 def _from_metadata() -> Plugins:
-    found = list_plugins()
+    config = find_config(config_asked())
+    found = list_plugins(allow=config.allow_plugins, block=config.block_plugins)
     for warning in found.warnings:
         output.complain(f"salvor: {warning}")
     return found

@@ -8,10 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from salvor.cli.render import printable, when_micros
+from salvor.cli.render_tool import operator_words
 from salvor.plugins.inspection import Finding
 from salvor.plugins.loader import PluginReport
+from salvor.registry.registry import Registry
 from salvor.runtime.operator import RunSummary
-from salvor.tools.function import FunctionTool
+from salvor.tools.function import NATIVE, FunctionTool
 
 COLOURS = {
     "completed": "green",
@@ -69,19 +71,28 @@ def _note(run: RunSummary) -> str:
     return ""
 
 
-def tools_table(tools: Iterable[FunctionTool]) -> Table:
-    """One line a tool."""
-    made = table("TOOL", "EFFECT", "KEYED", "FROM", "DESCRIPTION")
-    for tool in tools:
+def tools_table(registry: Registry, tools: Iterable[FunctionTool]) -> Table:
+    """One line a tool; a column more where the operator's word differs from a declaration."""
+    found = [(tool, operator_words(registry, tool)) for tool in tools]
+    operated = any(words for _, words in found)
+    columns = ("OPERATOR", "DESCRIPTION") if operated else ("DESCRIPTION",)
+    made = table("TOOL", "EFFECT", "KEYED", "FROM", *columns)
+    for tool, words in found:
         first = tool.description.strip().splitlines()
+        said = [Text(printable("; ".join(words) or "-"))] if operated else []
         made.add_row(
             tool.name,
             coloured(tool.effect),
             "yes" if tool.meta.idempotency_key is not None else "-",
-            Text(tool.module),
+            Text(_source(tool)),
+            *said,
             Text(printable(first[0]) if first else ""),
         )
     return made
+
+
+def _source(tool: FunctionTool) -> str:
+    return tool.module if tool.source_id == NATIVE else tool.source_id
 
 
 def plugins_table(reports: Iterable[PluginReport]) -> Table:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import textwrap
 
 from salvor.cli.render import paragraph, pretty, printable
+from salvor.registry.registry import Registry
 from salvor.tools.function import FunctionTool
 
 
-def tool_page(tool: FunctionTool) -> str:
-    """Name, effect, key, origin, description and schemas."""
+def tool_page(registry: Registry, tool: FunctionTool) -> str:
+    """Name, effect, key, provenance, the operator's word, description and schemas."""
     facts = [
         ("effect", tool.effect),
         ("key", _key(tool)),
         ("from", tool.origin),
+        ("source", tool.source_id),
+        ("there", tool.original_name if tool.original_name != tool.name else ""),
+        *(("operator", text) for text in operator_words(registry, tool)),
         ("digest", tool.digest),
     ]
     parts = [
         printable(tool.name),
-        *(f"  {name:<8}{printable(value)}" for name, value in facts if value),
+        *(f"  {name:<10}{printable(value)}" for name, value in facts if value),
         "",
         paragraph(tool.description.strip()),
         "",
@@ -37,3 +41,11 @@ def _key(tool: FunctionTool) -> str:
     if isinstance(key, str):
         return key
     return ", ".join(key) if isinstance(key, tuple) else "computed from the arguments"
+
+
+def operator_words(registry: Registry, tool: FunctionTool) -> list[str]:
+    """Where the operator's word differs from what the tool's source declares."""
+    return [
+        f"{found.option} {found.operator} (declared: {found.declared})"
+        for found in registry.differences(tool.name)
+    ]

@@ -16,6 +16,7 @@ import anyio
 from salvor.cli import output
 from salvor.cli.load import installed_tools
 from salvor.compose import open_runtime
+from salvor.config import Config
 from salvor.plugins.loader import Plugins
 from salvor.registry.registry import Registry
 from salvor.runtime.runtime import Runtime
@@ -42,7 +43,8 @@ def with_runtime(
     registry, plugins = installed_tools() if loaded is None else loaded
 
     async def session() -> int:
-        opened = open_runtime(store=store, registry=registry, plugins=plugins)
+        # The operator's word is on the registry already.
+        opened = open_runtime(store=store, registry=registry, plugins=plugins, config=Config())
         async with opened as runtime:
             with interruptible(runtime.interrupt):
                 return await work(runtime)

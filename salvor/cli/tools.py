@@ -41,7 +41,7 @@ def list_tools(targets: tuple[str, ...]) -> int:
         else list(registry.tools())
     )
     if found:
-        output.show(tools_table(found))
+        output.show(tools_table(registry, found))
     else:
         output.say("There are no tools there.")
     return 0
@@ -53,7 +53,7 @@ def show(tool: str) -> int:
     """Show one tool in full, its schemas included."""
     registry, _ = installed_tools()
     found, _ = tool_at(registry, tool)
-    output.say(tool_page(found))
+    output.say(tool_page(registry, found))
     return 0
 
 

@@ -19,6 +19,7 @@ import anyio
 from anyio.abc import Process
 
 from salvor.compose import open_runtime
+from salvor.config import Config
 from salvor.demo.claims import Claim
 from salvor.demo.ledger import Audit, Ledger, audit, read_ledger
 from salvor.errors import SalvorError, UnknownRun
@@ -122,7 +123,7 @@ async def settle(job: Job, watch: Watch, *, dice: random.Random) -> Report:
     (job.directory / "input.json").write_text(canonical_json(job.input()))
     kills: list[Kill] = []
     children = 0
-    async with open_runtime(store=str(job.store), plugins=False) as runtime:
+    async with open_runtime(store=str(job.store), plugins=False, config=Config()) as runtime:
         events = 0
         while True:
             left = job.kills - len(kills)

@@ -34,7 +34,7 @@ def test_the_tools_of_a_file_are_listed(salvor: Salvor, flows: str) -> None:
 def test_one_tool_is_shown_in_full(salvor: Salvor, flows: str) -> None:
     page = salvor("tools", "show", f"{flows}:charge").out
 
-    assert page.startswith("charge\n  effect  write\n  key     order\n")
+    assert page.startswith("charge\n  effect    write\n  key       order\n")
     assert "Charge an order." in page
     schema = json.loads(page.split("Takes:\n")[1].split("Gives:\n")[0])
     assert sorted(schema["properties"]) == ["file", "order"]
@@ -59,7 +59,7 @@ def test_a_file_will_do_where_it_holds_one_tool(salvor: Salvor, tmp_path: Path) 
         '    """Do it."""\n'
     )
 
-    assert "  key     a, b\n" in salvor("tools", "show", str(single)).out
+    assert "  key       a, b\n" in salvor("tools", "show", str(single)).out
     given = '{"a": 1, "b": 2}'
     assert salvor("tools", "call", str(single), "--input", given).body == "null\n"
     listed = salvor("tools", "list", f"{single}:only")
