@@ -18,9 +18,10 @@ def functions_of(source: Any) -> list[Any]:
     """
     if isinstance(source, ModuleType):
         return _of_module(source)
-    if isinstance(source, FunctionType | MethodType):
+    stamped = tool_meta(source) is not None and not isinstance(source, type)
+    if isinstance(source, FunctionType | MethodType) or stamped:
         return [source]
-    if isinstance(source, type) or tool_meta(source) is not None or callable(source):
+    if callable(source):
         what = f"the class {source.__qualname__}" if isinstance(source, type) else repr(source)
         raise ToolDefinitionError(
             f"add takes a function, a module or an object with methods, got {what}.",

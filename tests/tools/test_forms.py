@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from salvor.errors import ArgumentsRefused
+from salvor.registry.registry import Registry
 from salvor.tools.contract import ToolMeta
 from salvor.tools.decorator import tool
 from salvor.tools.function import FunctionTool, function_tool
@@ -87,7 +88,8 @@ def test_a_partial_that_poses_as_its_function_still_binds() -> None:
 
 
 def test_a_partial_can_be_decorated_and_says_what_it_binds_says() -> None:
-    found = function_tool(tool(effect="read", name="hello")(partial(greet, "hi")))
+    decorated = tool(effect="read", name="hello")(partial(greet, "hi"))
+    (found,) = Registry().add(decorated)
 
     assert (found.name, found.description) == ("hello", "Greet somebody.")
     assert found.input_schema["properties"]["name"]["description"] == "Whom."  # type: ignore[index,call-overload]
