@@ -158,6 +158,22 @@ def test_a_schema_that_is_none_is_refused(form: Any, schema: JsonObject) -> None
     assert caught.value.problems
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_schema_nested_without_measure_is_refused(form: Any) -> None:
+    nested: JsonObject = {"type": "null"}
+    for _ in range(2_000):
+        nested = {"not": nested}
+
+    with pytest.raises(ExportRefused, match="nested"):
+        form(taking(it=nested))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tool_without_a_description_is_refused(form: Any) -> None:
+    with pytest.raises(ExportRefused, match="a description"):
+        form(Declared(description=" \n"))
+
+
 UNION: JsonObject = {
     "type": "object",
     "anyOf": [

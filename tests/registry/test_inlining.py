@@ -113,6 +113,22 @@ def test_a_chain_of_references_is_no_deep_recursion() -> None:
     assert inlined(chain(40))
 
 
+def test_schemas_inside_each_other_are_counted_with_and_without_references() -> None:
+    deep: JsonObject = {"type": "string"}
+    for _ in range(30):
+        deep = {"not": deep}
+
+    assert inlined(holding(deep))
+    with pytest.raises(CannotInline, match="at most 50 schemas inside each other"):
+        inlined(holding(_on_top_of({"$ref": "#/$defs/Deep"}, 20), Deep=deep))
+
+
+def _on_top_of(schema: JsonObject, levels: int) -> JsonObject:
+    for _ in range(levels):
+        schema = {"not": schema}
+    return schema
+
+
 def test_a_long_chain_of_definitions_is_strict_without_deep_recursion() -> None:
     schema = chain(3_000)
     definitions: Any = schema["$defs"]

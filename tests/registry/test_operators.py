@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import Field
 
 from salvor.errors import ArgumentsRefused, ConfigError, ToolDefinitionError
 from salvor.registry.naming import Naming
@@ -66,8 +67,36 @@ def test_the_word_is_part_of_what_a_tool_is(registry: Registry) -> None:
     before = registry.get("pay").digest
 
     registry.operate({"pay": Word(effect="write")})
+    effect = registry.get("pay").digest
+    registry.operate({"pay": Word(effect="write", key=("claim",))})
 
-    assert registry.get("pay").digest != before
+    assert len({before, effect, registry.get("pay").digest}) == 3
+
+
+def test_a_later_word_takes_the_place_of_an_earlier_one_on_the_same_tool(
+    registry: Registry,
+) -> None:
+    registry.operate({"pay": Word(effect="write"), "gh_create": Word(effect="write")})
+    registry.operate({"pay": Word(timeout=2.0)})
+
+    assert (registry.get("pay").effect, registry.get("pay").meta.timeout) == ("idempotent", 2.0)
+    assert [one.option for one in registry.differences("pay")] == ["timeout"]
+    assert [one.option for one in registry.differences("gh_create")] == ["effect"]
+
+
+def test_a_key_goes_by_the_names_in_json_also_where_parameters_have_each_others() -> None:
+    def move(
+        source: Annotated[str, Field(alias="target")],
+        target: Annotated[str, Field(alias="source")],
+    ) -> None:
+        """Move."""
+
+    registry = Registry()
+    registry.add_function(move, effect="write")
+
+    registry.operate({"move": Word(key="source")})
+
+    assert registry.get("move").key({"source": "a", "target": "b"}) == '{"source":"a"}'
 
 
 def test_what_differs_is_shown_with_both_sides(registry: Registry) -> None:

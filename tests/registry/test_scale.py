@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -149,15 +150,19 @@ def test_descriptors_are_copies_and_say_what_is_declared() -> None:
     registry = Registry()
     registry.add_function(lone, effect="read")
     registry.merge(server("mcp:a", "act"))
+    output = deepcopy(registry.get("act").output_schema)
 
     act, alone = registry.describe()
     alone["input_schema"] = "spoilt"
     held: Any = act["input_schema"]
     held.clear()
+    held = act["output_schema"]
+    held["type"] = "spoilt"
 
     act, alone = registry.describe()
     assert list(act) == ["name", "description", "effect", "input_schema", "output_schema"]
     assert list(alone) == ["name", "description", "effect", "input_schema"]
+    assert registry.get("act").output_schema == output
     assert act["input_schema"] == registry.get("act").input_schema != {}
 
 
