@@ -15,7 +15,7 @@ from salvor.tools.check import SchemaCheck
 from salvor.tools.decorator import tool
 from salvor.values import JsonObject
 from tests.registry.declared import Declared, taking
-from tests.registry.shapes import Place, everything, plain
+from tests.registry.shapes import Place, drawn, everything, plain
 
 FORMS = [
     to_mcp,
@@ -92,9 +92,10 @@ def test_what_a_loose_form_says_is_the_tools_own_schema(form: Any) -> None:
         assert {**child, "items": None} == {**own[name], "items": None}
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_an_export_never_touches_the_tools_schemas(form: Any) -> None:
-    found = Registry().for_function(plain)
+@pytest.mark.parametrize("form", [*FORMS, partial(to_anthropic, inline=True)])
+@pytest.mark.parametrize("made", [plain, drawn])
+def test_an_export_never_touches_the_tools_schemas(form: Any, made: Any) -> None:
+    found = Registry().for_function(made)
     before = deepcopy((found.input_schema, found.output_schema))
 
     definition = form(found).definition

@@ -111,6 +111,9 @@ def test_a_chain_of_references_is_no_deep_recursion() -> None:
     with pytest.raises(CannotInline, match="at most 50 schemas inside each other"):
         inlined(chain(5_000))
     assert inlined(chain(40))
+    bare: JsonObject = {f"L{level}": {"$ref": f"#/$defs/L{level + 1}"} for level in range(5_000)}
+    with pytest.raises(CannotInline, match="at most 50"):
+        inlined(holding({"$ref": "#/$defs/L0"}, **bare))
 
 
 def test_schemas_inside_each_other_are_counted_with_and_without_references() -> None:
