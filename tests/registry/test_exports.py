@@ -245,6 +245,22 @@ def test_a_reference_at_the_top_is_opened_once(form: Any) -> None:
     assert made == {**node, "$defs": {"Node": node}}
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/A", "maxProperties": 1, "$defs": {"A": {"type": "object"}}},
+        {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}},
+    ],
+    ids=["a limit beside it", "a circle"],
+)
+def test_a_reference_at_the_top_that_cannot_be_opened_is_refused(
+    form: Any, schema: JsonObject
+) -> None:
+    with pytest.raises(ExportRefused, match="a schema of an object"):
+        form(Declared(schema))
+
+
 @pytest.mark.parametrize("form", LOOSE)
 def test_arguments_without_a_type_are_an_object(form: Any) -> None:
     made = schema_of(form(Declared({"properties": {"a": {"type": "string"}}})))
