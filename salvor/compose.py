@@ -10,6 +10,7 @@ from pathlib import Path
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
 from salvor.config import Config, ToolSettings, find_config
+from salvor.errors import ConfigError
 from salvor.events.store import Store
 from salvor.plugins.lifespans import lifespans_open
 from salvor.plugins.loader import Plugins, load_plugins
@@ -120,9 +121,23 @@ def furnish(
             block=config.block_plugins,
             tables=config.plugins,
         )
+    found = plugins or Plugins()
+    _operate(registry, config, found)
+    return found
+
+
+def _operate(registry: Registry, config: Config, plugins: Plugins) -> None:
     words = {name: _word(said, config.lines.get(name, 0)) for name, said in config.tools.items()}
-    registry.operate(words, source=config.source)
-    return plugins or Plugins()
+    try:
+        registry.operate(words, source=config.source)
+    except ConfigError as error:
+        # A tool may be missing because its plugin is.
+        missing = [
+            f"The plugin {report.id} is left out: {report.error}"
+            for report in plugins
+            if report.error is not None
+        ]
+        raise ConfigError(source=error.source, faults=[*error.faults, *missing]) from None
 
 
 def _said(config: Config | str | os.PathLike[str] | None) -> Config:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from salvor.compose import furnish, open_runtime
-from salvor.config import Config, load_config
+from salvor.config import Config, ToolSettings, load_config
 from salvor.errors import ConfigError, TargetError
+from salvor.plugins.loader import PluginReport, Plugins
 from salvor.registry.registry import Registry
 
 ROOT = Path(__file__).parents[1]
@@ -131,6 +132,23 @@ def test_unknown_names_are_errors_with_line_and_spelling(folder: Path) -> None:
         f'{folder}/salvor.toml: line 4: [tools."pya"]: there is no tool of that name. '
         "Did you mean 'pay'?"
     )
+
+
+def test_a_word_on_a_tool_of_a_plugin_that_is_left_out_says_why_it_is_missing() -> None:
+    report = PluginReport(
+        distribution="acme",
+        version="1",
+        entry_point="main",
+        value="acme",
+        status="failed",
+        error="ImportError: no wind.",
+    )
+    config = Config(tools={"acme_pay": ToolSettings(effect="write")})
+
+    with pytest.raises(ConfigError) as caught:
+        furnish(Registry(), config, plugins=Plugins(reports=(report,)))
+
+    assert caught.value.faults[-1] == "The plugin acme:main is left out: ImportError: no wind."
 
 
 def test_a_module_that_cannot_be_loaded_is_named(folder: Path) -> None:
