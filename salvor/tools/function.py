@@ -256,7 +256,10 @@ def _original_name(fn: Any, meta: ToolMeta, name: str | None) -> str:
 
 def _stale(described: Iterable[str], fn: Any, parameters: Parameters) -> tuple[str, ...]:
     """What the docstring says of parameters that are not there (any more)."""
-    there = {*parameters.all_names, *_parameter_names(fn)}
+    there = set(parameters.all_names)
+    if there.issuperset(described):
+        return ()
+    there.update(_parameter_names(fn))
     return tuple(
         f"The docstring describes {name!r}, which is no parameter{_near(name, there)}."
         for name in described

@@ -13,6 +13,13 @@ _SKIPPED: Final = frozenset(
 )
 
 
+def lists_values(schema: Any) -> bool:
+    """Whether a published schema lists values, so that it is worth a look."""
+    if isinstance(schema, dict):
+        return "enum" in schema or "const" in schema or any(map(lists_values, schema.values()))
+    return isinstance(schema, list) and any(map(lists_values, schema))
+
+
 def exact_validator(schema: Any, validator: Any) -> Any:
     """The validator of a type; one that is exact where the type lists 0, 1 or booleans.
 
@@ -26,13 +33,13 @@ def exact_validator(schema: Any, validator: Any) -> Any:
 
 def _exact(node: Any) -> Any:
     """The node with guarded literals; itself, where nothing in it needs a guard."""
-    if isinstance(node, dict):
+    if type(node) is dict:
         changed = {key: _exact(item) for key, item in node.items() if key not in _SKIPPED}
         same = all(changed[key] is node[key] for key in changed)
         node = node if same else {**node, **changed}
         values = _listed(node)
         return _guarded(node, values) if _ambiguous(values) else node
-    if isinstance(node, list | tuple):
+    if type(node) is list or type(node) is tuple:
         items = [_exact(item) for item in node]
         same = all(new is old for new, old in zip(items, node, strict=True))
         return node if same else type(node)(items)

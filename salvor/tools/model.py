@@ -22,7 +22,7 @@ from salvor.errors import JsonRefused, ToolDefinitionError
 from salvor.tools.annotations import accepts_none
 from salvor.tools.arguments import Argument, InputModel
 from salvor.tools.check import SchemaCheck
-from salvor.tools.literals import exact_validator
+from salvor.tools.literals import exact_validator, lists_values
 from salvor.tools.parameters import EMPTY, Parameter, Parameters, naming
 from salvor.tools.plain import to_json
 from salvor.tools.problems import faults_of
@@ -49,6 +49,9 @@ def build_model(parameters: Parameters, described: Mapping[str, str], owner: str
     schema = _schema(model, parameters)
     _add_descriptions(schema, parameters.arguments, arguments, described)
     check = _add_defaults(schema, model, parameters.arguments, arguments)
+    validator: Any = model.__pydantic_validator__
+    if lists_values(schema):
+        validator = exact_validator(model.__pydantic_core_schema__, validator)
     return InputModel(
         owner=owner,
         model=model,
@@ -67,9 +70,7 @@ def build_model(parameters: Parameters, described: Mapping[str, str], owner: str
             if not model.model_fields[argument.field].is_required()
             and not accepts_none(model.model_fields[argument.field].annotation)
         ),
-        validate=exact_validator(
-            model.__pydantic_core_schema__, model.__pydantic_validator__
-        ).validate_json,
+        validate=validator.validate_json,
         carried=tuple((argument.name, argument.field, argument.always) for argument in arguments),
     )
 
