@@ -187,6 +187,29 @@ def test_one_of_that_can_only_mean_one_is_any_of() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "second",
+    [
+        {"properties": {"kind": {"const": "a"}}, "required": ["kind"]},
+        {"properties": {"kind": {"enum": ["b", "a"]}}, "required": ["kind"]},
+        {"properties": {"kind": {"const": "b"}}},
+        {"properties": {"kind": {"type": "string"}}, "required": ["kind"]},
+        {"properties": {"other": {"const": "b"}}, "required": ["other"]},
+    ],
+    ids=str,
+)
+def test_one_of_of_which_two_could_fit_is_refused(second: JsonObject) -> None:
+    first = {
+        "type": "object",
+        "properties": {"kind": {"const": "a"}},
+        "required": ["kind"],
+        "additionalProperties": False,
+    }
+
+    with pytest.raises(ExportRefused, match="a value fits one only"):
+        field({"oneOf": [first, {"type": "object", **second, "additionalProperties": False}]})
+
+
 def test_what_every_arm_of_a_union_says_need_not_be_said_beside_it() -> None:
     arm = {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}
 
