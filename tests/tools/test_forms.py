@@ -253,31 +253,32 @@ def test_a_synchronous_wrapper_of_an_async_function_is_taken() -> None:
     assert found.output_schema == {"type": "string"}
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is new in 3.12")
-@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
-def test_the_type_syntax_of_python_3_12_is_read(future: str) -> None:
-    scope: dict[str, Any] = {"__name__": "newer"}
-    exec(
-        future + "type Amount = int\n"
-        "type Tree = dict[str, Tree] | Amount\n"
-        "type Pair[T] = tuple[T, T]\n"
-        "class Box[T]:\n"
-        "    pass\n"
-        "def count(amount: Amount, tree: Tree, pair: Pair[int]) -> Amount:\n"
-        "    return amount\n"
-        "def same[T: int](value: T, others: list[T]) -> T:\n"
-        "    return value\n",
-        scope,
-    )
-    count, same = built(scope["count"]), built(scope["same"])
+if sys.version_info >= (3, 12):  # where the syntax exists, and not as a skip elsewhere
 
-    assert called(count, {"amount": 1, "tree": {"a": {"b": 2}}, "pair": [1, 2]}) == 1
-    with pytest.raises(ArgumentsRefused, match="/tree/a/b"):
-        count.prepare({"amount": 1, "tree": {"a": {"b": "x"}}, "pair": [1, 2]})
-    assert called(same, {"value": 1, "others": [2]}) == 1
-    with pytest.raises(ArgumentsRefused, match="/value"):
-        same.prepare({"value": "x", "others": []})
-    assert count.output_schema is not None
+    @pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+    def test_the_type_syntax_of_python_3_12_is_read(future: str) -> None:
+        scope: dict[str, Any] = {"__name__": "newer"}
+        exec(
+            future + "type Amount = int\n"
+            "type Tree = dict[str, Tree] | Amount\n"
+            "type Pair[T] = tuple[T, T]\n"
+            "class Box[T]:\n"
+            "    pass\n"
+            "def count(amount: Amount, tree: Tree, pair: Pair[int]) -> Amount:\n"
+            "    return amount\n"
+            "def same[T: int](value: T, others: list[T]) -> T:\n"
+            "    return value\n",
+            scope,
+        )
+        count, same = built(scope["count"]), built(scope["same"])
+
+        assert called(count, {"amount": 1, "tree": {"a": {"b": 2}}, "pair": [1, 2]}) == 1
+        with pytest.raises(ArgumentsRefused, match="/tree/a/b"):
+            count.prepare({"amount": 1, "tree": {"a": {"b": "x"}}, "pair": [1, 2]})
+        assert called(same, {"value": 1, "others": [2]}) == 1
+        with pytest.raises(ArgumentsRefused, match="/value"):
+            same.prepare({"value": "x", "others": []})
+        assert count.output_schema is not None
 
 
 def test_what_the_docstring_says_of_no_parameter_is_lint() -> None:
