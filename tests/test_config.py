@@ -190,7 +190,7 @@ def test_what_is_no_toml_is_refused_in_one_sentence(text: str) -> None:
 
 def test_lines_are_right_beside_texts_over_several_lines_and_dotted_keys() -> None:
     text = (
-        '# [tools.a]\n[plugins.x]\nnote = """\n[tools.a]\neffect = "no"\n"""\nlist = [\n'
+        '# [tools.a]\n[plugins.x]\nnote = """\n[tools]\na.efect = "no"\n"""\nlist = [\n'
         '  "a=b",\n]\n[tools]\na.efect = "read"\n'
     )
 

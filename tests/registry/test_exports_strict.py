@@ -14,7 +14,7 @@ from salvor.errors import ArgumentsRefused, ExportRefused
 from salvor.registry.exports import Exported, to_openai
 from salvor.registry.registry import Registry
 from salvor.tools.decorator import tool
-from salvor.values import JsonObject
+from salvor.values import JsonObject, JsonValue
 from tests.registry.declared import Declared, taking
 from tests.registry.shapes import STRICT, drawn, kept, measured, plain, walked
 from tests.registry.strict_rules import breaches, instances
@@ -298,6 +298,14 @@ def test_a_reference_with_a_limit_beside_it_is_refused() -> None:
 
     with pytest.raises(ExportRefused, match="no maxLength beside a reference"):
         strict(declared)
+
+
+def test_a_schema_that_is_itself_or_something_else_can_be_left_out() -> None:
+    declared = taking(it={"$ref": "#/$defs/A"})
+    arms: list[JsonValue] = [{"$ref": "#/$defs/A"}, {"type": "string"}]
+    declared.input_schema.update({"required": [], "$defs": {"A": {"anyOf": arms}}})
+
+    assert strict(declared).arguments({"it": None}) == {}
 
 
 def wide(count: int) -> JsonObject:
