@@ -16,6 +16,7 @@ from salvor.events.claims import ClaimChange
 from salvor.store_errors import Conflict
 from salvor.stores import statements as sql
 from salvor.stores.claim_table import plain_change
+from salvor.stores.faults import store_error
 from salvor.stores.writes import AppendWrite, Withdrawn, Write
 
 AnyWrite: TypeAlias = Write[Any]
@@ -65,7 +66,9 @@ def _done(db: sqlite3.Connection, write: AnyWrite) -> bool:
         write.error = Conflict(f"the rows do not fit the store ({error}); nothing was written.")
     except sqlite3.Error:
         raise
-    except (SalvorError, OSError, ValueError, TypeError) as error:
+    except OSError as error:  # the directory of the drivers' locks
+        write.error = store_error(error, error.filename or "on this disk")
+    except (SalvorError, ValueError, TypeError) as error:
         write.error = error
     else:
         return True

@@ -49,6 +49,11 @@ class Readers:
                     db.execute("ROLLBACK")
                 self._take_back(db)
 
+    def adopt(self, db: sqlite3.Connection) -> None:
+        """Take a connection over that was opened elsewhere."""
+        db.execute("PRAGMA query_only=ON")
+        self._take_back(db)
+
     def close(self) -> None:
         """Close what is idle; the write lock is held."""
         with self._mutex:

@@ -109,14 +109,17 @@ class SqliteStore:
         real = os.path.realpath(os.fspath(path))
         with translated(real):
             schema.check_path(real)
-            _make(real, connect, patience)
-            return cls(
+            seen = _make(real, connect, patience)
+            store = cls(
                 real,
                 clock=clock or SystemClock(),
                 ids=ids or SystemIds(),
                 connect=connect,
                 patience=patience,
             )
+        if seen is not None:
+            store._readers.adopt(seen)
+        return store
 
     async def take_over(
         self, run_id: str, driver: Driver, *, lease: float, create: bool = False
@@ -228,15 +231,21 @@ def _place(db: sqlite3.Connection, run_id: str) -> int:
     return place
 
 
-def _make(path: str, connect: Connect, patience: float) -> None:
-    """Make or migrate the file, under the lock if there is something to do."""
-    if os.path.exists(path) and _is_current(path, connect):
-        return
+def _make(path: str, connect: Connect, patience: float) -> sqlite3.Connection | None:
+    """Make or migrate the file, under the lock if there is something to do.
+
+    Returns:
+        The connection that found a current file. It is not closed here: that may be a
+        checkpoint, which needs the lock.
+    """
+    seen = schema.prepared(connect(path)) if os.path.exists(path) else None
+    if seen is not None and _is_current(seen, path):
+        return seen
     lock = FairLock(f"{path}-lock")
     try:
         if not lock.acquire_within(patience):
             raise busy(path, lock.holder(), patience)
-        db = schema.prepared(connect(path))
+        db = seen or schema.prepared(connect(path))
         try:
             if not schema.is_current(db, path):
                 schema.migrate(db, path)
@@ -244,11 +253,12 @@ def _make(path: str, connect: Connect, patience: float) -> None:
             db.close()
     finally:
         lock.close()
+    return None
 
 
-def _is_current(path: str, connect: Connect) -> bool:
-    db = schema.prepared(connect(path))
+def _is_current(db: sqlite3.Connection, path: str) -> bool:
     try:
         return schema.is_current(db, path)
-    finally:
-        db.close()
+    except BaseException:
+        db.close()  # it is no store of ours to keep a connection to
+        raise

@@ -1,6 +1,6 @@
 """The one thread that writes to a SQLite store, several writes to a commit.
 
-Writes wait in a queue until the lock file is held; whatever waits by then goes into one
+Writes wait in a list until the lock file is held; whatever waits by then goes into one
 transaction. A write is answered only after COMMIT. As long as it waits it can still be
 refused cleanly: then nobody has to wait forever for a process that was stopped while it
 held the lock.
@@ -9,7 +9,6 @@ held the lock.
 from __future__ import annotations
 
 import sqlite3
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -56,9 +55,11 @@ class Writer:
         self._connect = connect
         self._patience = patience
         self._before_close = before_close
-        self._queue: SimpleQueue[AnyWrite | None] = SimpleQueue()
+        # One list of what waits, and tokens that only wake the writer: nobody but it takes
+        # them, so a write that is put is never overlooked.
         self._mutex = threading.Lock()
-        self._backlog: list[AnyWrite] = []
+        self._waiting: list[AnyWrite] = []
+        self._wake: SimpleQueue[None] = SimpleQueue()
         self._batch: list[AnyWrite] = []
         self._refusal: StoreClosed | None = None
         self._closing: tuple[Handoff[None], float] | None = None
@@ -84,7 +85,9 @@ class Writer:
         self._check_open()
         with self._mutex:
             self._check_open()
-            self._queue.put(write)
+            self._waiting.append(write)
+            if len(self._waiting) == 1:
+                self._wake.put(None)
 
     async def close(self) -> None:
         """Refuse new writes, carry out those that wait, and give the connection up."""
@@ -94,7 +97,7 @@ class Writer:
             self._refusal = closed(self._path)
             done: Handoff[None] = Handoff(cancellable=False)
             self._closing = (done, monotonic())
-            self._queue.put(None)
+            self._wake.put(None)
         await done.wait()
 
     def forget(self) -> None:
@@ -137,11 +140,11 @@ class Writer:
         return False
 
     def _await_first(self) -> None:
-        if not self._backlog:
-            first = self._queue.get()
-            if first is not None:
-                with self._mutex:
-                    self._backlog.append(first)
+        while True:
+            with self._mutex:
+                if self._waiting or self._closing is not None:
+                    return
+            self._wake.get()
 
     def _enter(self) -> None:
         if not self._lock.try_acquire():
@@ -217,20 +220,13 @@ class Writer:
 
     def _drained(self) -> list[AnyWrite]:
         with self._mutex:
-            self._collect(_LARGEST_BATCH)
-            batch = self._backlog[:_LARGEST_BATCH]
-            del self._backlog[:_LARGEST_BATCH]
+            batch = self._waiting[:_LARGEST_BATCH]
+            del self._waiting[:_LARGEST_BATCH]
         return batch
 
-    def _collect(self, most: int) -> None:
-        backlog = self._backlog
-        for _ in range(min(self._queue.qsize(), most - len(backlog))):
-            write = self._queue.get_nowait()
-            if write is not None:
-                backlog.append(write)
-
     def _is_idle(self) -> bool:
-        return not self._backlog and self._queue.empty()
+        with self._mutex:
+            return not self._waiting
 
     def _finish(self) -> None:
         if self._db is not None:
@@ -240,6 +236,8 @@ class Writer:
 
     def _fail(self, error: Exception) -> bool:
         """Answer everybody after a fault of the writer itself; ``False`` if it was closing."""
+        if isinstance(error, OSError):  # the lock file cannot be used
+            error = store_error(error, self._path)
         if self._db is not None:
             self._roll_back(self._db)
         waiting = [*self._batch, *self._drained()]
@@ -273,9 +271,8 @@ class Writer:
     def _refuse_overdue(self, refusal: StoreBusy) -> None:
         due = monotonic() - self._patience
         with self._mutex:
-            self._collect(sys.maxsize)
-            overdue = [write for write in self._backlog if write.submitted < due]
-            self._backlog = [write for write in self._backlog if write.submitted >= due]
+            overdue = [write for write in self._waiting if write.submitted < due]
+            self._waiting = [write for write in self._waiting if write.submitted >= due]
             closing = self._closing
         for write in overdue:
             write.error = StoreBusy(refusal.message, hint=refusal.hint)
