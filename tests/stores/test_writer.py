@@ -43,7 +43,7 @@ async def main(path):
         async with anyio.create_task_group() as group:
             lock.acquire()
             group.start_soon(confirm)
-            await anyio.sleep(0.005)
+            await anyio.sleep(0.003 + round % 50 / 10000)
             lock.release()
             for _ in range(6):
                 group.start_soon(confirm)
