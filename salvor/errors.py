@@ -14,7 +14,7 @@
         WorkflowFailed         raised by workflow authors: a final answer
         ConcurrentUseError     two primitives of one run at a time
         RunError
-            UnknownRun, RunExists, WrongState, AnswerRefused, AnswerConflict,
+            UnknownRun, RunExists, WrongState, AnswerRefused, OutputMisfit, AnswerConflict,
             LeaseHeld, NotDoneRefused, RunInterrupted
         LogError, StoreError   a log or a store cannot be used: `salvor.store_errors`
         ExportRefused          a tool cannot be said in a provider's form
@@ -303,6 +303,21 @@ class AnswerRefused(RunError):
             hint="The run is still waiting; nothing was recorded.",
         )
         self.run_id = run_id
+        self.problems = tuple(problems)
+
+
+class OutputMisfit(RunError):
+    """An output that an operator found does not fit what the tool gives; nothing was recorded."""
+
+    code = "output_misfit"
+
+    def __init__(self, *, run_id: str, tool: str, problems: Sequence[Problem]) -> None:
+        super().__init__(
+            f"the output does not fit what {tool} gives: {_listed(problems)}.",
+            hint=f"Run {run_id} still needs reconciliation; nothing was recorded.",
+        )
+        self.run_id = run_id
+        self.tool = tool
         self.problems = tuple(problems)
 
 

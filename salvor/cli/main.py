@@ -90,6 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     except Exception as error:
         return _fault(error)
+    except BaseException as error:  # sys.exit() in a workflow, or what no library should raise
+        return _foreign(error)
     finally:
         output.flush()
 
@@ -102,11 +104,27 @@ def _usage(error: click.ClickException) -> str:
     return f"{message} `{path} --help` shows what is possible."
 
 
+def _foreign(error: BaseException) -> int:
+    if isinstance(error, GeneratorExit):
+        raise error
+    said = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else _described(error)
+    output.complain(
+        f"salvor: the code that ran ended it with {said}, which is no ordinary error. What was "
+        "recorded is whole: `salvor list` shows the run, and `salvor resume RUN` goes on."
+    )
+    return FAILED
+
+
+def _described(error: BaseException) -> str:
+    text = str(error).rstrip(".")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def _fault(error: Exception) -> int:
     if os.environ.get("SALVOR_DEBUG"):
         raise error
     output.complain(
-        f"salvor: a fault of salvor itself: {type(error).__name__}: {error}. "
+        f"salvor: a fault of salvor itself: {_described(error)}. "
         "With SALVOR_DEBUG=1 in the environment it shows where."
     )
     return FAILED

@@ -11,6 +11,8 @@ import os
 import sys
 from typing import Any, TextIO
 
+from salvor.errors import SalvorError
+
 
 def prepare() -> None:
     """Make sure that no character can fail to be printed."""
@@ -26,6 +28,11 @@ def say(text: str = "") -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         _silence(sys.stdout)
+    except (OSError, ValueError) as error:  # a full disk, or a tool closed it
+        raise SalvorError(
+            f"standard output cannot be written ({str(error).rstrip('.')}).",
+            hint="What was recorded is not affected: `salvor list` and `salvor history` show it.",
+        ) from error
 
 
 def complain(text: str) -> None:
@@ -56,6 +63,8 @@ def flush() -> None:
             stream.flush()
         except BrokenPipeError:
             _silence(stream)
+        except (OSError, ValueError):
+            continue  # said by whoever wrote to it
 
 
 def is_terminal() -> bool:

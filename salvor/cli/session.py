@@ -65,12 +65,22 @@ def existing(store: str) -> str:
     """
     path = store.removeprefix("sqlite:///")
     is_file = store != "memory:" and "://" not in path
-    if is_file and not Path(path).exists():
+    if is_file and not _exists(path):
         raise StoreUnavailable(
             f"there is no store at {path}.",
             hint="`salvor run` makes it; --store or SALVOR_STORE names another one.",
         )
     return store
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the store {path} cannot be looked at: {error.strerror}.",
+            hint="Give this user the right to enter its directory, or use another --store.",
+        ) from error
 
 
 @contextmanager

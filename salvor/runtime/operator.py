@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from salvor.errors import AnswerRefused, OutputRefused, Problem, WrongState
+from salvor.errors import AnswerRefused, OutputMisfit, OutputRefused, Problem, WrongState
 from salvor.events.claims import ClaimChange
 from salvor.events.fold import Park, fold
 from salvor.events.log import read_log
@@ -175,4 +175,4 @@ def _check_output(run_id: str, output: JsonValue, tool: FunctionTool | None) -> 
             return
         except OutputRefused as error:
             problems = (Problem(pointer="", expected=tool.name + "'s output", got=error.message),)
-    raise AnswerRefused(run_id=run_id, problems=problems)
+    raise OutputMisfit(run_id=run_id, tool=tool.name, problems=problems)

@@ -3,9 +3,9 @@ from collections.abc import Iterator
 import pytest
 
 from salvor.errors import (
-    AnswerRefused,
     LeaseHeld,
     NotDoneRefused,
+    OutputMisfit,
     ToolFailed,
     UnknownToolError,
     WrongState,
@@ -62,7 +62,7 @@ async def test_f1_an_output_is_checked_against_the_tool_before_it_is_recorded(
 ) -> None:
     run_id = await _opened(runtime, world)
 
-    with pytest.raises(AnswerRefused):
+    with pytest.raises(OutputMisfit, match="what pay gives"):
         await runtime.resolve(run_id, ResolvedOutput(output))  # type: ignore[arg-type]
 
     assert (await runtime.state(run_id)).status == "needs-reconciliation"
