@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -103,10 +104,10 @@ def test_a_tool_that_closes_standard_output_is_one_sentence(odd: Path, tmp_path:
     assert ".." not in done.stderr
 
 
-def _command(folder: Path, out: object, *args: str) -> subprocess.CompletedProcess[str]:
+def _command(folder: Path, out: int | IO[str], *args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "salvor", "--store", str(folder / "s.db"), *args],
-        stdout=out,  # type: ignore[arg-type]
+        stdout=out,
         stderr=subprocess.PIPE,
         text=True,
         check=False,
