@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from salvor.config import find_config
 from salvor.errors import TargetError
 from salvor.plugins.loader import Plugins
 from salvor.registry.registry import Registry
-from salvor.runtime.targets import load_module, load_target, split_target
+from salvor.runtime.targets import FROM_FILE, load_module, load_target, split_target
 from salvor.runtime.workflow import workflow_meta
 from salvor.tools.decorator import tool_meta
 from salvor.tools.function import FunctionTool
@@ -42,9 +43,8 @@ def tool_at(registry: Registry, text: str) -> tuple[FunctionTool, str | None]:
         UnknownToolError: no tool of that name is registered.
         TargetError: the target cannot be loaded, or its module holds several tools or none.
     """
-    if not is_target(text):
+    if not names_code(registry, text):
         return registry.get(text), None
-    importable()
     place, name = split_target(text)
     module = load_module(place)
     name = name if name is not None else _only(module, tool_meta, "tool")
@@ -90,6 +90,14 @@ def is_target(text: str) -> bool:
     return ":" in text or "." in text
 
 
+def names_code(registry: Registry, text: str) -> bool:
+    """Whether a text is a target, or else a module and no registered tool."""
+    importable()
+    if is_target(text) or text in registry:
+        return is_target(text)
+    return text.isidentifier() and importlib.util.find_spec(text) is not None
+
+
 def importable() -> None:
     """Let modules of the current directory be imported, as ``python -m`` does."""
     if os.getcwd() not in sys.path:
@@ -105,8 +113,14 @@ def _only(module: ModuleType, stamp: Callable[[Any], Any], kind: str) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        raise TargetError(f"{module.__name__} holds no {kind}.", hint=f"Decorate one with @{kind}.")
+        raise TargetError(f"{_called(module)} holds no {kind}.", hint=f"Decorate one with @{kind}.")
     raise TargetError(
-        f"{module.__name__} holds several {kind}s: {', '.join(sorted(names))}.",
+        f"{_called(module)} holds several {kind}s: {', '.join(sorted(names))}.",
         hint="Say which one with :NAME.",
     )
+
+
+def _called(module: ModuleType) -> str:
+    """A module by the name its user knows: a file that was loaded has an internal one."""
+    loaded_from_file = module.__name__.startswith(FROM_FILE)
+    return str(module.__file__) if loaded_from_file else module.__name__

@@ -44,8 +44,11 @@ class Json(click.ParamType[JsonValue]):
         return parse_json(text, what=what, max_bytes=MAX_OUTPUT_BYTES)
 
     def _file(self, path: str, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        if not path:
+            self.fail("@ has to be followed by the name of a file.", param, ctx)
         try:
-            return Path(path).read_bytes()
+            with Path(path).open("rb") as file:
+                return file.read(MAX_OUTPUT_BYTES + 1)  # an endless one is refused by its size
         except OSError as error:
             self.fail(f"{path!r} cannot be read: {error.strerror}.", param, ctx)
 

@@ -6,11 +6,13 @@ Prose wraps at 80 columns; a command that a person may copy never does.
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import textwrap
 import traceback
 import unicodedata
 from datetime import UTC, datetime
+from pathlib import Path
 
 from salvor.cli.options import DEFAULT_STORE
 from salvor.events.store import Wait
@@ -185,7 +187,13 @@ def failed(result: Failed, store: str) -> str:
     )
 
 
+# What drives a workflow and reads its values; a fault of the workflow is in none of these.
+_RUNTIME = tuple(
+    str(Path(__file__).parent.parent / room) + os.sep for room in ("runtime", "tools", "registry")
+)
+
+
 def _place(error: BaseException | None) -> str:
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
-    own = [frame for frame in frames if "/salvor/runtime/" not in frame.filename]
+    own = [frame for frame in frames if not frame.filename.startswith(_RUNTIME)]
     return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""

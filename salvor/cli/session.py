@@ -131,7 +131,10 @@ def _listen(ears: socket.socket, interrupt: Callable[[], None]) -> None:
     except TimeoutError:
         again = True
     if again:
-        output.complain("salvor: interrupted; `salvor resume` goes on with the run.")
+        output.complain(
+            "salvor: interrupted, perhaps in the middle of a call; `salvor list` shows the run, "
+            "and `salvor resume RUN` goes on or shows the write that was left open."
+        )
         os._exit(INTERRUPTED)
 
 

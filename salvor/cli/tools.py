@@ -5,14 +5,16 @@ from __future__ import annotations
 import click
 
 from salvor.cli import output
-from salvor.cli.load import installed_tools, is_target, tool_at, tools_at
+from salvor.cli.load import installed_tools, names_code, tool_at, tools_at
 from salvor.cli.options import JsonObjectType, RunId, store_option
 from salvor.cli.render_tables import tools_table
 from salvor.cli.render_tool import tool_page
 from salvor.cli.report import report
 from salvor.cli.session import with_runtime
 from salvor.clock import SystemIds
+from salvor.registry.registry import Registry
 from salvor.runtime.runtime import Runtime
+from salvor.tools.function import FunctionTool
 from salvor.values import JsonObject
 
 
@@ -30,13 +32,7 @@ def list_tools(targets: tuple[str, ...]) -> int:
     """List the installed tools, or those of the modules named."""
     registry, _ = installed_tools()
     found = (
-        [
-            tool
-            for target in targets
-            for tool in (
-                tools_at(registry, target) if is_target(target) else [registry.get(target)]
-            )
-        ]
+        [tool for target in targets for tool in _tools_of(registry, target)]
         if targets
         else list(registry.tools())
     )
@@ -78,3 +74,7 @@ def call(obj: dict[str, str], tool: str, given: JsonObject, run_id: str | None) 
         return report(result, obj["store"])
 
     return with_runtime(obj["store"], work, loaded=(registry, plugins))
+
+
+def _tools_of(registry: Registry, target: str) -> list[FunctionTool]:
+    return tools_at(registry, target) if names_code(registry, target) else [registry.get(target)]

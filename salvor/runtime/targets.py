@@ -12,13 +12,13 @@ from typing import Any
 
 from salvor.errors import TargetError
 
-_FROM_FILE = "salvor_target_"
+FROM_FILE = "salvor_target_"
 
 
 def target_of(fn: Any) -> str:
     """The target under which another process finds a function."""
     module: str = fn.__module__
-    if module == "__main__" or module.startswith(_FROM_FILE):
+    if module == "__main__" or module.startswith(FROM_FILE):
         return f"{Path(fn.__code__.co_filename).resolve()}:{fn.__qualname__}"
     return f"{module}:{fn.__qualname__}"
 
@@ -82,7 +82,7 @@ def load_target(target: str) -> Any:
 
 def _from_file(path: Path) -> ModuleType:
     path = path.resolve()
-    name = _FROM_FILE + hashlib.sha256(str(path).encode()).hexdigest()[:16]
+    name = FROM_FILE + hashlib.sha256(str(path).encode()).hexdigest()[:16]
     if name in sys.modules:
         return sys.modules[name]
     if not path.is_file():

@@ -18,6 +18,11 @@ from salvor.cli.main import VERBS, _fault, cli, main
 from salvor.version import __version__
 from tests.cli.command import Salvor
 
+INTERRUPTED = (
+    "salvor: interrupted, perhaps in the middle of a call; `salvor list` shows the run, and "
+    "`salvor resume RUN` goes on or shows the write that was left open."
+)
+
 COMMAND = [sys.executable, "-m", "salvor"]
 
 
@@ -173,7 +178,7 @@ def test_a_second_signal_does_not_wait(
         rest = process.stderr.read()
 
     assert process.returncode == 130
-    assert rest.startswith("salvor: interrupted; ")
+    assert rest.startswith(INTERRUPTED)
     assert salvor("resume", run_id).code == 1
 
 
@@ -187,5 +192,5 @@ def test_a_hung_tool_keeps_the_command_for_ten_seconds_at_most(
         _, said = process.communicate()
 
     assert process.returncode == 130
-    assert said.splitlines()[-1] == "salvor: interrupted; `salvor resume` goes on with the run."
+    assert said.splitlines()[-1] == INTERRUPTED
     assert "needs-reconciliation" in salvor("list").out

@@ -111,6 +111,7 @@ def _command(folder: Path, out: int | IO[str], *args: str) -> subprocess.Complet
         stderr=subprocess.PIPE,
         text=True,
         check=False,
+        cwd=folder,
     )
 
 
@@ -139,3 +140,42 @@ def test_a_store_behind_a_closed_door_is_one_sentence(tmp_path: Path) -> None:
     )
 
     assert done.stdout.startswith(f"the store {store} cannot be looked at"), done.stderr
+
+
+def test_a_module_goes_by_its_name_alone(tmp_path: Path) -> None:
+    (tmp_path / "oddly_named_tools.py").write_text(ODD)
+
+    listed = _command(tmp_path, subprocess.PIPE, "tools", "list", "oddly_named_tools")
+    none = _command(tmp_path, subprocess.PIPE, "tools", "show", "json")
+
+    assert listed.returncode == 0, listed.stderr
+    assert "leaking" in listed.stdout
+    assert "json holds no tool" in none.stderr
+
+
+def test_a_file_is_called_by_its_name(salvor: Salvor, odd: Path) -> None:
+    complaint = salvor("run", str(odd)).complaint
+
+    assert complaint.startswith(f"{odd} holds several workflows")
+
+
+def test_an_endless_input_is_refused_by_its_size(salvor: Salvor, odd: Path) -> None:
+    ended = salvor("run", f"{odd}:exits", "--input", "@/dev/zero")
+
+    assert ended.code == 2
+    assert "larger than" in ended.complaint
+    assert "name of a file" in salvor("run", f"{odd}:exits", "--input", "@").complaint
+
+
+def test_a_fault_is_placed_in_the_users_own_file(salvor: Salvor, tmp_path: Path) -> None:
+    file = tmp_path / "faulty.py"
+    file.write_text(
+        "from salvor import Run, workflow\n"
+        "@workflow\n"
+        "async def broken(run: Run) -> dict[str, int]:\n"
+        "    return {'a': object()}\n"
+    )
+
+    complaint = salvor("run", f"{file}:broken").err
+
+    assert "/salvor/tools/" not in complaint
