@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from salvor.errors import AnswerRefused, OutputMisfit, OutputRefused, Problem, WrongState
 from salvor.events.claims import ClaimChange
@@ -19,7 +20,7 @@ from salvor.runtime.resolve import Resolution, ResolvedOutput, resolved
 from salvor.store_errors import LogError
 from salvor.tools.check import schema_problems
 from salvor.tools.function import FunctionTool
-from salvor.values import JsonValue, as_json
+from salvor.values import JsonValue, as_json, parse_instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +103,20 @@ class Operator:
                 f"run {run_id} has no open write, it is {look.state.status}.",
                 hint="Nothing was recorded.",
             )
-        completion, extent = resolved(intent, resolution)
+        completion, extent = resolved(intent, resolution, overdue=self._overdue(look, tool))
         if isinstance(resolution, ResolvedOutput):
             _check_output(run_id, resolution.output, tool)
         claim = await self._host.store.held_claim(run_id, intent.seq)
         claim_id = None if claim is None else claim.id
         claims = settling(claim_id, completion, run_id, extent)
         await self._settle(look, completion, claims=claims)
+
+    def _overdue(self, look: Look, tool: FunctionTool | None) -> bool:
+        limit = None if tool is None else tool.meta.timeout
+        since = look.state.pending_since
+        if limit is None or since is None:
+            return False
+        return self._host.clock.now() >= parse_instant(since) + timedelta(seconds=limit)
 
     async def _settle(
         self,

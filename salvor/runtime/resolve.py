@@ -43,9 +43,14 @@ Resolution: TypeAlias = ResolvedOutput | ResolvedFailure | NotDone
 
 
 def resolved(
-    intent: ToolCallRequested, resolution: Resolution
+    intent: ToolCallRequested, resolution: Resolution, *, overdue: bool
 ) -> tuple[ToolCallCompleted, Extent | None]:
     """The completion an operator's word becomes, and its extent for the claim.
+
+    Args:
+        intent: The open write.
+        resolution: The word.
+        overdue: Whether the tool has a time limit and it has passed since the intent.
 
     Raises:
         NotDoneRefused: the word that the worker is dead is missing.
@@ -59,7 +64,7 @@ def resolved(
         extent, kind, outcome = resolution.extent, "handler", "error"
         message = resolution.message
     else:
-        _check_worker(intent, resolution)
+        _check_worker(intent, resolution, overdue)
         extent, kind, outcome = "no", "not_executed", "not_executed"
         message = "it never happened"
     completion = ToolCallCompleted(
@@ -72,10 +77,10 @@ def resolved(
     return completion, extent
 
 
-def _check_worker(intent: ToolCallRequested, resolution: NotDone) -> None:
-    if not resolution.worker_dead:
+def _check_worker(intent: ToolCallRequested, resolution: NotDone, overdue: bool) -> None:
+    if not resolution.worker_dead and not overdue:
         raise NotDoneRefused(
-            f"{intent.tool} has no time limit, so its worker may still be at it.",
+            f"the worker of {intent.tool} may still be at it: no time limit of it has passed.",
             hint="Make sure that it is dead, and that nothing it started or sent goes on; "
             "then say so with --worker-dead.",
         )

@@ -12,6 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 import anyio
 
 from salvor.clock import Clock, Ids
+from salvor.errors import SalvorError
 from salvor.events.fold import RunState
 from salvor.events.store import Driver, Store
 from salvor.registry.registry import Registry
@@ -238,9 +239,13 @@ class Runtime:
         """
         look = await self._operator.look(parse_run_id(run_id))
         pending, ref = look.state.pending, look.state.workflow
-        if isinstance(resolution, ResolvedOutput) and tool is None and pending is not None:
+        if tool is None and pending is not None:
             target = ref.target if ref is not None else f"{SINGLE}{pending.tool}"
-            tool = self._driving.tool(pending.tool, target)
+            try:
+                tool = self._driving.tool(pending.tool, target)
+            except SalvorError:
+                if isinstance(resolution, ResolvedOutput):
+                    raise  # it could not be checked
         await self._operator.resolve(look, resolution, tool)
         return await self.state(run_id)
 

@@ -213,3 +213,26 @@ async def test_a_failed_run_keeps_the_resolution(runtime: Runtime, world: World)
 
     assert isinstance(result, Failed)
     assert result.error == "pay: paid by hand"
+
+
+async def test_f2_not_done_may_be_said_once_the_tools_time_limit_has_passed(
+    make_runtime: MakeRuntime,
+) -> None:
+    clock = FakeClock()
+    runtime = make_runtime(clock=clock)
+
+    @tool(effect="write", timeout=60)
+    async def limited() -> str:
+        """Limited."""
+        raise happened(None)
+
+    @workflow
+    async def flow(run: Run) -> str:
+        return await run.call(limited)
+
+    opened = await runtime.run(flow)
+    with pytest.raises(NotDoneRefused, match="limited"):
+        await runtime.resolve(opened.run_id, NotDone(worker_dead=False))
+    clock.move(61)
+
+    assert (await runtime.resolve(opened.run_id, NotDone(worker_dead=False))).status == "running"
