@@ -120,6 +120,8 @@ class Calls:
             assert take is not None
             completion = await self._claiming.answer(seen, intent, take)
             if completion is not None:
+                if completion.outcome is None:
+                    self._value(tool, intent, completion)  # a copy nobody here could read
                 await self._recorder.append(intent, completion)
                 return intent, completion
 

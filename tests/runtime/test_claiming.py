@@ -285,3 +285,37 @@ async def test_an_undeclared_key_claims_nothing(runtime: Runtime, world: World) 
 
     assert world.log == ["send c1", "send c1"]
     assert len(set(world.keys)) == 2
+
+
+async def test_e4_a_copy_that_todays_type_refuses_is_not_recorded(
+    make_runtime: MakeRuntime,
+) -> None:
+    from salvor.store_errors import Divergence
+
+    def flow_of(fn: Any) -> Any:
+        @workflow(name="flow")
+        async def flow(run: Run) -> str:
+            return str(await run.call(fn, n=1))
+
+        return flow
+
+    @tool(effect="write", idempotency_key="n", name="make")
+    def text(n: int) -> str:
+        """Text."""
+        return "abc"
+
+    @tool(effect="write", idempotency_key="n", name="make")
+    def number(n: int) -> int:
+        """Number."""
+        return 3
+
+    first = make_runtime()
+    await first.run(flow_of(text))
+    second = make_runtime(first.store)
+    run_id = second.new_run_id()
+    with pytest.raises(Divergence, match="output"):
+        await second.start(flow_of(number), run_id=run_id)
+
+    assert len((await second.history(run_id)).envelopes) == 1
+    third = make_runtime(first.store)
+    assert isinstance(await third.resume(run_id, flow_of(text)), Completed)
