@@ -11,6 +11,8 @@ from salvor.cli.render_tables import tools_table
 from salvor.cli.render_tool import tool_page
 from salvor.cli.report import report
 from salvor.cli.session import with_runtime
+from salvor.cli.tool_check import check
+from salvor.cli.tool_schema import schema
 from salvor.clock import SystemIds
 from salvor.registry.registry import Registry
 from salvor.runtime.runtime import Runtime
@@ -24,6 +26,10 @@ def tools() -> None:
 
     TOOL is the name of an installed tool, or MODULE[:NAME] or file.py[:NAME].
     """
+
+
+tools.add_command(schema)
+tools.add_command(check)
 
 
 @tools.command("list")

@@ -27,6 +27,7 @@ from salvor.tools.wording import got
 from salvor.values import JsonObject, JsonValue, as_json, pointer
 
 Form: TypeAlias = Literal["mcp", "anthropic", "openai", "openai-strict"]
+FORMS: Final[tuple[Form, ...]] = ("mcp", "anthropic", "openai", "openai-strict")
 
 _mcp_name = re.compile(r"[A-Za-z0-9_.-]{1,128}").fullmatch
 _provider_name = re.compile(r"[a-zA-Z0-9_-]{1,64}").fullmatch
@@ -175,6 +176,19 @@ def to_openai(
     if chat:
         return draft.finished({"type": "function", "function": function})
     return draft.finished({"type": "function", **function})
+
+
+def to_form(tool: Described, form: Form, *, inline: bool = False) -> Exported:
+    """The tool in the form of that name.
+
+    Raises:
+        ExportRefused: with every place that the form cannot express.
+    """
+    if form == "mcp":
+        return to_mcp(tool, inline=inline)
+    if form == "anthropic":
+        return to_anthropic(tool, inline=inline)
+    return to_openai(tool, strict=form == "openai-strict", inline=inline)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
