@@ -17,7 +17,7 @@ from salvor.config import find_config
 from salvor.errors import TargetError
 from salvor.plugins.loader import Plugins
 from salvor.registry.registry import Registry
-from salvor.runtime.targets import FROM_FILE, load_module, load_target, split_target
+from salvor.runtime.targets import load_module, load_target, split_target
 from salvor.runtime.workflow import workflow_meta
 from salvor.tools.decorator import tool_meta
 from salvor.tools.function import FunctionTool
@@ -95,7 +95,14 @@ def names_code(registry: Registry, text: str) -> bool:
     importable()
     if is_target(text) or text in registry:
         return is_target(text)
-    return text.isidentifier() and importlib.util.find_spec(text) is not None
+    return text.isidentifier() and _can_be_imported(text)
+
+
+def _can_be_imported(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # `__main__` is a module and has no spec
+        return False
 
 
 def importable() -> None:
@@ -113,14 +120,8 @@ def _only(module: ModuleType, stamp: Callable[[Any], Any], kind: str) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        raise TargetError(f"{_called(module)} holds no {kind}.", hint=f"Decorate one with @{kind}.")
+        raise TargetError(f"{module.__name__} holds no {kind}.", hint=f"Decorate one with @{kind}.")
     raise TargetError(
-        f"{_called(module)} holds several {kind}s: {', '.join(sorted(names))}.",
+        f"{module.__name__} holds several {kind}s: {', '.join(sorted(names))}.",
         hint="Say which one with :NAME.",
     )
-
-
-def _called(module: ModuleType) -> str:
-    """A module by the name its user knows: a file that was loaded has an internal one."""
-    loaded_from_file = module.__name__.startswith(FROM_FILE)
-    return str(module.__file__) if loaded_from_file else module.__name__
