@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from salvor.errors import OutputRefused
 from salvor.runtime.places import described, place_of
 from salvor.tools.schema import ValueType
 
@@ -15,7 +16,7 @@ class Mute(Exception):
 
 
 def raised(act: Callable[[], object]) -> Exception:
-    with pytest.raises(Exception, match="") as caught:
+    with pytest.raises((OutputRefused, json.JSONDecodeError)) as caught:
         act()
     return caught.value
 
