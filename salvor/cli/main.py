@@ -6,9 +6,11 @@ A verb's module is loaded when the verb is used, so `salvor --version` loads non
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
 import click
 
@@ -17,7 +19,7 @@ from salvor.cli.options import DEFAULT_STORE, config_option, store_option, stric
 from salvor.errors import RunInterrupted, SalvorError
 from salvor.version import __version__
 
-FAILED, USAGE, INTERRUPTED = 1, 2, 130
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 VERBS = {
     "run": ("salvor.cli.run:run", "Start a run of a workflow and drive it until it rests."),
@@ -33,8 +35,34 @@ VERBS = {
 }
 
 
+class SystemFault(Exception):
+    """Wraps an `OSError`, since click takes any broken pipe for that of standard output."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@contextmanager
+def _system_faults() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SystemFault(error) from error
+
+
 class Verbs(click.Group):
     """A group whose commands are imported when they are asked for."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the command line."""
+        with _system_faults():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Carry out the verb."""
+        with _system_faults():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The verbs, in the order in which people need them."""
@@ -71,60 +99,87 @@ def cli(ctx: click.Context) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code: 0, 1 failed, 2 usage, 130 interrupted."""
     output.prepare()
+    settings: dict[str, str] = {}
+    code = _carried_out(None if argv is None else list(argv), settings)
+    lost = output.flush()
+    if lost is None or code != DONE:
+        return code
+    return _told(str(output.OutputLost(lost)), settings)
+
+
+def _carried_out(args: list[str] | None, settings: dict[str, str]) -> int:
     try:
-        args = None if argv is None else list(argv)
-        code = cli.main(args=args, prog_name="salvor", standalone_mode=False)
-        return code if isinstance(code, int) else 0
+        code = cli.main(args=args, prog_name="salvor", standalone_mode=False, obj=settings)
+        return code if isinstance(code, int) else DONE
     except click.exceptions.NoArgsIsHelpError as help_text:
         output.complain(help_text.format_message())
         return USAGE
     except click.ClickException as error:
         output.complain(f"salvor: {_usage(error)}")
         return USAGE
-    except (RunInterrupted, KeyboardInterrupt, click.Abort) as stop:
-        said = str(stop) if isinstance(stop, RunInterrupted) else "interrupted."
-        output.complain(f"salvor: {said}")
-        return INTERRUPTED
+    except (KeyboardInterrupt, click.Abort):
+        return _told("interrupted.", settings, code=INTERRUPTED)
+    except RunInterrupted as stop:
+        return _told(str(stop), settings, code=INTERRUPTED)
     except SalvorError as error:
-        output.complain(f"salvor: {error}")
-        return FAILED
+        return _told(str(error), settings)
+    except SystemFault as fault:
+        return _printed(fault.error, settings)
     except Exception as error:
-        return _fault(error)
-    except BaseException as error:  # sys.exit() in a workflow, or what no library should raise
-        return _foreign(error)
-    finally:
-        output.flush()
+        return _fault(error, settings)
+    except BaseException as error:
+        return _foreign(error, settings)
+
+
+def _told(text: str, settings: dict[str, str], *, code: int = FAILED) -> int:
+    from salvor.cli.render import at_store, sentence
+
+    store = settings.get("store", DEFAULT_STORE)
+    output.complain(f"salvor: {at_store(sentence(text), store)}")
+    return code
 
 
 def _usage(error: click.ClickException) -> str:
-    message = error.format_message().strip()
+    message = " ".join(error.format_message().split())
     message = message if message.endswith((".", "?", "!")) else message + "."
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     path = ctx.command_path if ctx is not None else "salvor"
     return f"{message} `{path} --help` shows what is possible."
 
 
-def _foreign(error: BaseException) -> int:
-    if isinstance(error, GeneratorExit):
-        raise error
-    said = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else _described(error)
-    output.complain(
-        f"salvor: the code that ran ended it with {said}, which is no ordinary error. What was "
-        "recorded is whole: `salvor list` shows the run, and `salvor resume RUN` goes on."
+def _printed(error: OSError, settings: dict[str, str]) -> int:
+    """What click could not print (help, a version) is no fault of ours."""
+    frames = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if click.echo.__code__ not in frames:
+        return _fault(error, settings)
+    lost = output.silence(error)
+    return DONE if lost is None else _told(str(output.OutputLost(lost)), settings)
+
+
+def _fault(error: Exception, settings: dict[str, str]) -> int:
+    from salvor.runtime.places import described
+
+    _trace(error)
+    return _told(
+        f"a fault of salvor itself: {described(error)}. "
+        "With SALVOR_DEBUG=1 in the environment it shows where.",
+        settings,
     )
-    return FAILED
 
 
-def _described(error: BaseException) -> str:
-    text = str(error).rstrip(".")
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+def _foreign(error: BaseException, settings: dict[str, str]) -> int:
+    """What is no ordinary exception, such as `sys.exit` or a class of a library's own."""
+    from salvor.runtime.places import described
+
+    _trace(error)
+    said = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else described(error)
+    return _told(
+        f"the code that ran ended the command with {said}. What was recorded is whole: "
+        "`salvor list` shows the runs, `salvor resume RUN` goes on with one.",
+        settings,
+    )
 
 
-def _fault(error: Exception) -> int:
+def _trace(error: BaseException) -> None:
     if os.environ.get("SALVOR_DEBUG"):
-        raise error
-    output.complain(
-        f"salvor: a fault of salvor itself: {_described(error)}. "
-        "With SALVOR_DEBUG=1 in the environment it shows where."
-    )
-    return FAILED
+        output.complain("".join(traceback.format_exception(error)).rstrip())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from salvor.errors import JsonRefused
+from salvor.errors import ArgumentsRefused, JsonRefused
 from salvor.values import MAX_OUTPUT_BYTES, JsonValue, parse_json, parse_object, parse_run_id
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -59,6 +60,19 @@ class JsonObjectType(Json):
     def parse(self, text: str | bytes, what: str) -> JsonValue:
         """A JSON object."""
         return parse_object(text, what=what)
+
+
+@contextmanager
+def refused_with_next_step() -> Iterator[None]:
+    """What is wrong with ``--input`` says how it is given."""
+    try:
+        yield
+    except ArgumentsRefused as error:
+        raise ArgumentsRefused(
+            tool=error.tool,
+            problems=error.problems,
+            hint=error.hint or "--input takes them as a JSON object, or as @FILE that holds one.",
+        ) from None
 
 
 class RunId(click.ParamType[str]):

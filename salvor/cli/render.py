@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import textwrap
-import traceback
 import unicodedata
 from datetime import UTC, datetime
-from pathlib import Path
 
 from salvor.cli.options import DEFAULT_STORE
 from salvor.events.store import Wait
@@ -21,6 +20,12 @@ from salvor.runtime.resolve import NotDone, Resolution, ResolvedOutput
 from salvor.values import JsonValue, canonical_json, parse_instant
 
 WIDTH = 80
+GONE = (
+    "The store was in memory, and is gone with this process: nothing can go on with the run.\n"
+    "With --store PATH it is kept."
+)
+
+_COMMAND = re.compile(r"`salvor (history|list|resolve|resume)\b")
 
 
 def pretty(value: JsonValue) -> str:
@@ -57,7 +62,43 @@ def sentence(text: str) -> str:
 def command(*words: str, store: str) -> str:
     """A command line that works as it stands."""
     where = [] if store == DEFAULT_STORE else ["--store", store]
-    return shlex.join(["salvor", *where, *words])
+    return " ".join(map(quoted, ["salvor", *where, *words]))
+
+
+def quoted(word: str) -> str:
+    """A word as a shell takes it; what cannot be printed is written as ``$'...'``."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(map(_escaped, os.fsencode(word))) + "'"
+
+
+def _escaped(byte: int) -> str:
+    char = chr(byte)
+    return char if " " <= char <= "~" and char not in "'\\" else f"\\{byte:03o}"
+
+
+def in_memory(store: str) -> bool:
+    """Whether a store ends with the process, so that no command can come back to it."""
+    return store == "memory:"
+
+
+def way_on(run_id: str, store: str) -> str:
+    """The commands that show where a run stands, and go on with it."""
+    if in_memory(store):
+        return GONE
+    return "\n".join(
+        [
+            "See where it stands, and go on:",
+            f"  {command('history', run_id, store=store)}",
+            f"  {command('resume', run_id, store=store)}",
+        ]
+    )
+
+
+def at_store(text: str, store: str) -> str:
+    """A sentence in which every command names the store that this one used."""
+    where = command(store=store)
+    return _COMMAND.sub(lambda found: f"`{where} {found[1]}", text)
 
 
 def when(instant: str) -> str:
@@ -84,8 +125,9 @@ def parked(result: Parked, store: str) -> str:
             "The answer has to fit this schema:",
             textwrap.indent(pretty(result.schema), "  "),
             "",
-            "Answer, and the run goes on:",
-            f"  {resume} --input '{answer_form(result.schema)}'",
+            GONE
+            if in_memory(store)
+            else f"Answer, and the run goes on:\n  {resume} --input '{answer_form(result.schema)}'",
         ]
     )
 
@@ -124,19 +166,26 @@ def _blank(schema: JsonValue) -> str:
 
 def open_write(result: OpenWrite, store: str) -> str:
     """The intent as evidence, and the commands that settle it."""
-    resolve = command("resolve", result.run_id, store=store)
+    evidence = [
+        paragraph(
+            f"run {result.run_id} stopped at event {result.seq}: a write may have "
+            "happened, and salvor does not know. It is not made again until you say so."
+        ),
+        "",
+        f"  tool       {result.tool}",
+        f"  key        {printable(result.idempotency_key or '-')}",
+        f"  arguments  {printable(canonical_json(result.arguments))}",
+        f"  cause      {printable(result.cause)}",
+        "",
+    ]
+    settled = GONE if in_memory(store) else _settling(result.run_id, store)
+    return "\n".join([*evidence, settled])
+
+
+def _settling(run_id: str, store: str) -> str:
+    resolve = command("resolve", run_id, store=store)
     return "\n".join(
         [
-            paragraph(
-                f"run {result.run_id} stopped at event {result.seq}: a write may have "
-                "happened, and salvor does not know. It is not made again until you say so."
-            ),
-            "",
-            f"  tool       {result.tool}",
-            f"  key        {printable(result.idempotency_key or '-')}",
-            f"  arguments  {printable(canonical_json(result.arguments))}",
-            f"  cause      {printable(result.cause)}",
-            "",
             "Find out whether it happened, then say one of:",
             f"  {resolve} --output JSON",
             "      it happened, and this is its result",
@@ -147,7 +196,7 @@ def open_write(result: OpenWrite, store: str) -> str:
             "      the call is made again",
             "",
             "and go on with:",
-            f"  {command('resume', result.run_id, store=store)}",
+            f"  {command('resume', run_id, store=store)}",
         ]
     )
 
@@ -171,29 +220,18 @@ def resolved(run_id: str, resolution: Resolution, store: str) -> str:
     return f"{said} Go on with:\n  {command('resume', run_id, store=store)}"
 
 
-def failed(result: Failed, store: str) -> str:
-    """Why a run failed, and whether it can go on."""
+def failed(result: Failed, store: str, place: str | None = None) -> str:
+    """Why a run failed, where, and whether it can go on."""
     if result.final:
         return sentence(f"salvor: run {result.run_id} failed: {result.error}")
+    at = f" ({place})" if place is not None else ""
+    stopped = f"salvor: run {result.run_id} stopped at a fault in its workflow{at}: {result.error}"
+    if in_memory(store):
+        return f"{sentence(stopped)}\n{GONE}"
     return "\n".join(
         [
-            sentence(
-                f"salvor: run {result.run_id} stopped at a fault in its workflow"
-                f"{_place(result.exception)}: {result.error}"
-            ),
+            sentence(stopped),
             "Nothing was recorded for it. Mend the code, then go on with:",
             f"  {command('resume', result.run_id, store=store)}",
         ]
     )
-
-
-# What drives a workflow and reads its values; a fault of the workflow is in none of these.
-_RUNTIME = tuple(
-    str(Path(__file__).parent.parent / room) + os.sep for room in ("runtime", "tools", "registry")
-)
-
-
-def _place(error: BaseException | None) -> str:
-    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
-    own = [frame for frame in frames if not frame.filename.startswith(_RUNTIME)]
-    return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""

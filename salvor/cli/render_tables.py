@@ -68,6 +68,8 @@ def _note(run: RunSummary) -> str:
         return f"waits for run {run.waiting.holder_run} ({run.waiting.tool})"
     if run.driver is not None:
         return f"driven by process {run.driver.pid} on {run.driver.host}"
+    if run.status == "running":
+        return "driven by nobody: resume goes on"
     return ""
 
 

@@ -9,8 +9,14 @@ from salvor.events.fold import RunState
 from salvor.runtime.outcome import Completed, Failed, OpenWrite, Parked, RunResult
 
 
-def report(result: RunResult[Any], store: str) -> int:
-    """Print how a drive ended: completed or parked is 0, failed or an open write 1."""
+def report(result: RunResult[Any], store: str, place: str | None = None) -> int:
+    """Print how a drive ended: completed or parked is 0, failed or an open write 1.
+
+    Args:
+        result: How it ended.
+        store: Where the run is kept.
+        place: ``file:line`` of a fault of the workflow.
+    """
     if isinstance(result, Completed):
         output.say(render.pretty(result.recorded))
         return 0
@@ -22,7 +28,7 @@ def report(result: RunResult[Any], store: str) -> int:
         output.complain(render.open_write_error(result))
         return 1
     assert isinstance(result, Failed)
-    output.complain(render.failed(result, store))
+    output.complain(render.failed(result, store, place))
     return 1
 
 

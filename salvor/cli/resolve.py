@@ -27,7 +27,11 @@ ExtentFlag = Literal["yes", "no", "unknown"]
 @click.option("--unknown", "extent", flag_value="unknown", help="... nobody knows.")
 @click.option("--message", help="Why it failed, for the workflow and the log.")
 @click.option("--not-done", is_flag=True, help="It never happened: the call is made again.")
-@click.option("--worker-dead", is_flag=True, help="... and nobody is left who could still do it.")
+@click.option(
+    "--worker-dead",
+    is_flag=True,
+    help="... and nobody is left who could still do it; needed until its time limit has passed.",
+)
 @store_option
 @click.pass_context
 def resolve(

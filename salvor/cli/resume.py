@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from salvor.cli.driving import driven
 from salvor.cli.load import importable, workflow_at
 from salvor.cli.options import Json, run_argument, store_option
-from salvor.cli.report import already_over, report
+from salvor.cli.report import already_over
 from salvor.cli.session import existing, with_runtime
-from salvor.runtime.runtime import Runtime
+from salvor.runtime.runtime import MISSING, Runtime
 from salvor.values import JsonValue
 
 
@@ -32,8 +33,7 @@ def resume(ctx: click.Context, run_id: str, target: str | None, answer: JsonValu
         over = already_over(run_id, await runtime.state(run_id)) if not answers else None
         if over is not None:
             return over
-        if answers:
-            return report(await runtime.resume(run_id, workflow, answer=answer), store)
-        return report(await runtime.resume(run_id, workflow), store)
+        given = answer if answers else MISSING
+        return await driven(runtime, store, run_id, runtime.resume(run_id, workflow, answer=given))
 
-    return with_runtime(store, work)
+    return with_runtime(store, work, run_id=run_id)

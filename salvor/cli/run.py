@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from salvor.cli import output
+from salvor.cli.driving import drive
 from salvor.cli.load import workflow_at
-from salvor.cli.options import JsonObjectType, RunId, store_option
-from salvor.cli.report import report
-from salvor.cli.session import with_runtime
+from salvor.cli.options import JsonObjectType, RunId, refused_with_next_step, store_option
 from salvor.clock import SystemIds
+from salvor.runtime.outcome import RunResult
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import define
 from salvor.values import JsonObject
@@ -28,11 +30,12 @@ def run(obj: dict[str, str], target: str, given: JsonObject | None, run_id: str 
     output, or what it waits for and the command that goes on.
     """
     workflow = workflow_at(target)
-    define(workflow).prepare(given or {})  # refused before an id is printed
+    with refused_with_next_step():
+        define(workflow).prepare(given or {})  # refused before an id is printed
     chosen = run_id or SystemIds().run_id()
 
-    async def work(runtime: Runtime) -> int:
+    async def begin(runtime: Runtime) -> RunResult[Any]:
         output.say(f"run {chosen}")
-        return report(await runtime.start(workflow, given, run_id=chosen), obj["store"])
+        return await runtime.start(workflow, given, run_id=chosen)
 
-    return with_runtime(obj["store"], work)
+    return drive(obj["store"], chosen, begin)

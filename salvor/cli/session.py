@@ -15,6 +15,7 @@ import anyio
 
 from salvor.cli import output
 from salvor.cli.load import installed_tools
+from salvor.cli.render import in_memory, way_on
 from salvor.compose import open_runtime
 from salvor.config import Config
 from salvor.plugins.loader import Plugins
@@ -31,6 +32,7 @@ def with_runtime(
     work: Callable[[Runtime], Awaitable[int]],
     *,
     loaded: tuple[Registry, Plugins] | None = None,
+    run_id: str | None = None,
 ) -> int:
     """Open a runtime on the store, do the work, and return its exit code.
 
@@ -39,6 +41,7 @@ def with_runtime(
         work: What to do.
         loaded: The plugins and the registry they were loaded into; by default they are
             loaded here.
+        run_id: The run that is driven, if one is.
     """
     registry, plugins = installed_tools() if loaded is None else loaded
 
@@ -46,10 +49,20 @@ def with_runtime(
         # The operator's word is on the registry already.
         opened = open_runtime(store=store, registry=registry, plugins=plugins, config=Config())
         async with opened as runtime:
-            with interruptible(runtime.interrupt):
+            with interruptible(runtime.interrupt, _cut_off(run_id, store)):
                 return await work(runtime)
 
     return anyio.run(session)
+
+
+def _cut_off(run_id: str | None, store: str) -> str:
+    """The last words when a signal does not let the running call finish."""
+    if run_id is None:
+        return "salvor: interrupted."
+    return (
+        f"salvor: interrupted; if a call of run {run_id} was under way, it was cut off. A write "
+        f"that was cut off is left open, and has to be resolved.\n{way_on(run_id, store)}"
+    )
 
 
 def no_plugins() -> tuple[Registry, Plugins]:
@@ -61,11 +74,15 @@ def existing(store: str) -> str:
     """The store, which has to be there: a verb that only looks must not make one.
 
     Raises:
-        StoreUnavailable: it names a file that does not exist.
+        StoreUnavailable: it names a file that does not exist, or begins with this process.
     """
+    if in_memory(store):
+        raise StoreUnavailable(
+            "a store in memory begins with this command, and holds no run.",
+            hint="Runs that other commands are to see need a --store PATH.",
+        )
     path = store.removeprefix("sqlite:///")
-    is_file = store != "memory:" and "://" not in path
-    if is_file and not _exists(path):
+    if "://" not in path and not _exists(path):
         raise StoreUnavailable(
             f"there is no store at {path}.",
             hint="`salvor run` makes it; --store or SALVOR_STORE names another one.",
@@ -75,7 +92,7 @@ def existing(store: str) -> str:
 
 def _exists(path: str) -> bool:
     try:
-        return Path(path).exists()
+        return Path(path).expanduser().exists()
     except OSError as error:
         raise StoreUnavailable(
             f"the store {path} cannot be looked at: {error.strerror}.",
@@ -84,7 +101,7 @@ def _exists(path: str) -> bool:
 
 
 @contextmanager
-def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
+def interruptible(interrupt: Callable[[], None], cut_off: str) -> Iterator[None]:
     """Ctrl-C and SIGTERM: the first lets the running call finish, the second does not wait.
 
     A thread of its own hears them, since the main thread may be busy with the user's code, or
@@ -98,7 +115,7 @@ def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
     mouth.setblocking(False)
     wakeup = signal.set_wakeup_fd(mouth.fileno())
     before = {number: signal.signal(number, _heard) for number in _SIGNALS}
-    thread = threading.Thread(target=_listen, args=(ears, interrupt), daemon=True)
+    thread = threading.Thread(target=_listen, args=(ears, interrupt, cut_off), daemon=True)
     thread.start()
     try:
         yield
@@ -118,7 +135,7 @@ def _heard(_number: int, _frame: FrameType | None) -> None:
     """Nothing: the byte that the interpreter writes for every handled signal does the work."""
 
 
-def _listen(ears: socket.socket, interrupt: Callable[[], None]) -> None:
+def _listen(ears: socket.socket, interrupt: Callable[[], None], cut_off: str) -> None:
     if not _signalled(ears):
         return
     interrupt()
@@ -131,10 +148,7 @@ def _listen(ears: socket.socket, interrupt: Callable[[], None]) -> None:
     except TimeoutError:
         again = True
     if again:
-        output.complain(
-            "salvor: interrupted, perhaps in the middle of a call; `salvor list` shows the run, "
-            "and `salvor resume RUN` goes on or shows the write that was left open."
-        )
+        output.complain(cut_off)
         os._exit(INTERRUPTED)
 
 

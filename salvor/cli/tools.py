@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from salvor.cli import output
+from salvor.cli.driving import drive
 from salvor.cli.load import installed_tools, names_code, tool_at, tools_at
-from salvor.cli.options import JsonObjectType, RunId, store_option
+from salvor.cli.options import JsonObjectType, RunId, refused_with_next_step, store_option
 from salvor.cli.render_tables import tools_table
 from salvor.cli.render_tool import tool_page
-from salvor.cli.report import report
-from salvor.cli.session import with_runtime
 from salvor.cli.tool_check import check
 from salvor.cli.tool_schema import schema
 from salvor.clock import SystemIds
 from salvor.registry.registry import Registry
+from salvor.runtime.outcome import RunResult
 from salvor.runtime.runtime import Runtime
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonObject
@@ -71,15 +73,15 @@ def call(obj: dict[str, str], tool: str, given: JsonObject, run_id: str | None) 
     """Call a tool once, as a run of its own in the store."""
     registry, plugins = installed_tools()
     found, target = tool_at(registry, tool)
-    found.prepare(given)  # refused before an id is printed
+    with refused_with_next_step():
+        found.prepare(given)  # refused before an id is printed
     chosen = run_id or SystemIds().run_id()
 
-    async def work(runtime: Runtime) -> int:
+    async def begin(runtime: Runtime) -> RunResult[Any]:
         output.say(f"run {chosen}")
-        result = await runtime.call_tool(found, given, run_id=chosen, target=target)
-        return report(result, obj["store"])
+        return await runtime.call_tool(found, given, run_id=chosen, target=target)
 
-    return with_runtime(obj["store"], work, loaded=(registry, plugins))
+    return drive(obj["store"], chosen, begin, loaded=(registry, plugins))
 
 
 def _tools_of(registry: Registry, target: str) -> list[FunctionTool]:

@@ -102,7 +102,7 @@ def _read(records: Iterator[_Record], path: Path, limit: int) -> ClaimFile:
     if missing:
         raise ClaimFileError(
             f"{path} has no column {', '.join(missing)} in its first line.",
-            hint=f"The columns {', '.join(COLUMNS)} are needed.",
+            hint="Every one is needed; commas separate them, and other columns are ignored.",
         )
     claims: dict[str, Claim] = {}
     faults: list[Fault] = []

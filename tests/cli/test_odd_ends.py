@@ -10,6 +10,7 @@ from typing import IO
 
 import pytest
 
+from salvor.cli.main import _foreign, _printed
 from tests.cli.command import Salvor
 
 ODD = """
@@ -29,6 +30,50 @@ async def exits(run: Run) -> str:
 async def raises(run: Run) -> str:
     await run.now()
     raise Odd("from a library.")
+
+@workflow
+async def leaks(run: Run) -> str:
+    await run.now()
+    raise asyncio.CancelledError
+
+@workflow
+async def closes(run: Run) -> str:
+    await run.now()
+    raise GeneratorExit
+
+@workflow
+async def groups(run: Run) -> str:
+    await run.now()
+    raise BaseExceptionGroup("several", [Odd("x")])
+
+@workflow
+async def breaks_off(run: Run) -> str:
+    await run.now()
+    raise KeyboardInterrupt
+
+@workflow
+async def two_at_a_time(run: Run) -> str:
+    return str(await asyncio.gather(run.call(resting), run.call(resting)))
+
+@workflow
+async def misfit(run: Run) -> dict[str, int]:
+    return {"a": object()}
+
+@workflow
+async def asks(run: Run) -> str:
+    return await run.suspend("Well?", str)
+
+@tool(effect="read")
+async def resting() -> str:
+    '''Let others go on.'''
+    await asyncio.sleep(0)
+    return "x"
+
+@tool(effect="read")
+def printing() -> str:
+    '''Print and leave it in the buffer.'''
+    print("x", end="")
+    return "x"
 
 @tool(effect="write")
 def leaving(code: int) -> str:
@@ -61,16 +106,61 @@ def odd(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("workflow", "said"), [("exits", "sys.exit(0)"), ("raises", "Odd: from a library,")]
+    ("workflow", "code", "said"),
+    [
+        ("exits", 1, "sys.exit(0)"),
+        ("raises", 1, "Odd: from a library"),
+        ("leaks", 1, "CancelledError"),
+        ("closes", 1, "GeneratorExit"),
+        ("groups", 1, "BaseExceptionGroup: several (1 sub-exception)"),
+        ("breaks_off", 130, "KeyboardInterrupt"),
+    ],
 )
 def test_a_workflow_that_ends_the_process_is_told_of(
-    salvor: Salvor, odd: Path, workflow: str, said: str
+    salvor: Salvor, odd: Path, store: Path, workflow: str, code: int, said: str
 ) -> None:
     ended = salvor("run", f"{odd}:{workflow}")
 
+    assert ended.code == code
+    assert ended.err == (
+        f"salvor: the code of run {ended.run_id} ended the drive with {said}.\n"
+        "See where it stands, and go on:\n"
+        f"  salvor --store {store} history {ended.run_id}\n"
+        f"  salvor --store {store} resume {ended.run_id}\n"
+    )
+    assert "driven by nobody: resume goes on" in salvor("list").out
+
+
+def test_a_resumed_workflow_is_told_of_too(salvor: Salvor, odd: Path) -> None:
+    run_id = salvor("run", f"{odd}:raises").run_id
+    again = salvor("resume", run_id)
+
+    assert again.code == 1
+    assert again.err.startswith(f"salvor: the code of run {run_id} ended the drive with Odd")
+
+
+def test_two_steps_at_a_time_are_refused_with_the_way_on(
+    salvor: Salvor, odd: Path, store: Path
+) -> None:
+    ended = salvor("run", f"{odd}:two_at_a_time")
+    sentence, *way_on = ended.err.splitlines()
+
     assert ended.code == 1
-    assert said in ended.complaint
-    assert "running" in salvor("list").out
+    assert "Await each step before the next. When the code is mended, the run goes on." in sentence
+    assert way_on[-1] == f"  salvor --store {store} resume {ended.run_id}"
+
+
+def test_what_ends_the_command_itself_is_told_of(
+    salvor: Salvor, odd: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = _foreign(SystemExit(0), {"store": "runs.db"})
+
+    assert code == 1
+    assert capsys.readouterr().err == (
+        "salvor: the code that ran ended the command with sys.exit(0). What was recorded is "
+        "whole: `salvor --store runs.db list` shows the runs, `salvor --store runs.db resume RUN` "
+        "goes on with one.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,20 +178,59 @@ def test_a_tool_that_ends_the_process_leaves_its_write_open(
 
 def test_standard_output_that_is_full_is_one_sentence(odd: Path, tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
-        done = _command(tmp_path, full, "tools", "list", str(odd))
+        for words in (("tools", "list", str(odd)), ("--version",), ("run", "--help")):
+            done = _command(tmp_path, full, *words)
+
+            assert done.returncode == 1
+            assert done.stderr.startswith(
+                "salvor: standard output cannot be written: No space left on device. "
+            )
+            assert done.stderr.count("\n") == 1
+
+
+def test_help_whose_reader_goes_away_is_no_fault(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as pipe:
+        for words in (("--help",), ("run", "--help")):
+            done = _command(tmp_path, pipe, *words)
+
+            assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_pipe_that_breaks_elsewhere_is_not_taken_for_that_of_the_reader(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert _printed(BrokenPipeError(32, "Broken pipe"), {}) == 1
+    assert "a fault of salvor itself: BrokenPipeError" in capsys.readouterr().err
+
+
+def test_a_closed_standard_output_is_one_sentence(odd: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        f"exec {sys.executable} -m salvor tools list {odd} >&-",
+        shell=True,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
 
     assert done.returncode == 1
-    assert "standard output cannot be written" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("salvor: standard output cannot be written: it is closed. ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_tool_that_closes_standard_output_is_one_sentence(odd: Path, tmp_path: Path) -> None:
     done = _command(tmp_path, subprocess.PIPE, "tools", "call", f"{odd}:closing", "--input", "{}")
+    run_id = done.stdout.split()[1]
 
     assert done.returncode == 1
-    assert "standard output cannot be written" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert ".." not in done.stderr
+    assert done.stderr == (
+        "salvor: standard output cannot be written: it is closed.\n"
+        "See where it stands, and go on:\n"
+        f"  salvor --store {tmp_path / 's.db'} history {run_id}\n"
+        f"  salvor --store {tmp_path / 's.db'} resume {run_id}\n"
+    )
 
 
 def _command(folder: Path, out: int | IO[str], *args: str) -> subprocess.CompletedProcess[str]:
@@ -167,15 +296,69 @@ def test_an_endless_input_is_refused_by_its_size(salvor: Salvor, odd: Path) -> N
     assert "name of a file" in salvor("run", f"{odd}:exits", "--input", "@").complaint
 
 
-def test_a_fault_is_placed_in_the_users_own_file(salvor: Salvor, tmp_path: Path) -> None:
-    file = tmp_path / "faulty.py"
-    file.write_text(
-        "from salvor import Run, workflow\n"
-        "@workflow\n"
-        "async def broken(run: Run) -> dict[str, int]:\n"
-        "    return {'a': object()}\n"
+def test_a_fault_is_placed_in_the_users_own_file(salvor: Salvor, odd: Path) -> None:
+    line = ODD.splitlines().index("async def misfit(run: Run) -> dict[str, int]:")
+
+    complaint = salvor("run", f"{odd}:misfit").err
+
+    assert f"a fault in its workflow ({odd}:{line}): misfit returned" in complaint
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "{odd}:asks"),
+        ("run", "{odd}:misfit"),
+        ("run", "{odd}:raises"),
+        ("tools", "call", "{odd}:odd"),
+    ],
+)
+def test_no_command_comes_back_to_a_store_in_memory(
+    salvor: Salvor, odd: Path, words: tuple[str, ...]
+) -> None:
+    ended = salvor(*(word.format(odd=odd) for word in words), "--store", "memory:")
+    said = ended.out + ended.err
+
+    assert "The store was in memory, and is gone with this process" in said
+    assert "  salvor " not in said
+
+
+def test_a_store_of_any_name_is_named_so_that_the_command_works(odd: Path, tmp_path: Path) -> None:
+    name = os.fsdecode(b"it's \xff\n.db")
+    asked = subprocess.run(
+        [sys.executable, "-m", "salvor", "--store", name, "run", f"{odd}:asks"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    [command] = [line for line in asked.stdout.splitlines() if line.startswith("  salvor ")]
+    words = command.replace("<string>", '"so"').replace(
+        "  salvor", f"{sys.executable} -m salvor", 1
+    )
+    done = subprocess.run(
+        ["bash", "-c", words], capture_output=True, text=True, check=False, cwd=tmp_path
     )
 
-    complaint = salvor("run", f"{file}:broken").err
+    assert "$'it\\047s \\377\\012.db'" in command
+    assert (done.returncode, done.stdout) == (0, '"so"\n'), done.stderr
 
-    assert "/salvor/tools/" not in complaint
+
+def test_tools_of_a_file_are_listed_under_its_path(salvor: Salvor, odd: Path) -> None:
+    rows = salvor("tools", "list", str(odd)).out.splitlines()[1:]
+
+    assert {row.split()[3] for row in rows} == {str(odd)}
+
+
+def test_a_missing_argument_and_its_choices_are_one_line(salvor: Salvor) -> None:
+    complaint = salvor("completions").complaint
+
+    assert complaint.endswith(
+        "Choose from: bash, fish, zsh. `salvor completions --help` shows what is possible."
+    )
+
+
+def test_a_store_that_cannot_be_looked_at_is_one_sentence(salvor: Salvor, tmp_path: Path) -> None:
+    complaint = salvor("--store", str(tmp_path / ("x" * 300) / "s.db"), "list").complaint
+
+    assert "cannot be looked at: File name too long." in complaint

@@ -83,12 +83,13 @@ def test_another_target_may_be_named(salvor: Salvor, asked: Ended, flows: str) -
     assert "Traceback" not in other.err
 
 
-def test_an_unknown_run_is_named(salvor: Salvor, asked: Ended) -> None:
+def test_an_unknown_run_is_named(salvor: Salvor, asked: Ended, store: Path) -> None:
     ended = salvor("resume", UNKNOWN)
 
     assert ended.code == 1
     assert ended.complaint == (
-        f"there is no run {UNKNOWN} in this store. `salvor list` shows the runs it holds."
+        f"there is no run {UNKNOWN} in this store. "
+        f"`salvor --store {store} list` shows the runs it holds."
     )
 
 

@@ -18,14 +18,15 @@ def test_the_run_id_comes_first_then_the_output(salvor: Salvor, flows: str) -> N
     assert json.loads(ended.body) == 6
 
 
-def test_the_run_id_may_be_chosen_once(salvor: Salvor, flows: str) -> None:
+def test_the_run_id_may_be_chosen_once(salvor: Salvor, flows: str, store: Path) -> None:
     first = salvor("run", f"{flows}:total", "--input", '{"numbers": []}', "--run-id", RUN_ID)
     second = salvor("run", f"{flows}:total", "--input", '{"numbers": []}', "--run-id", RUN_ID)
 
     assert (first.code, first.run_id) == (0, RUN_ID)
     assert second.code == 1
     assert second.complaint == (
-        f"run {RUN_ID} was started before. `salvor resume {RUN_ID}` goes on with it."
+        f"run {RUN_ID} was started before. "
+        f"`salvor --store {store} resume {RUN_ID}` goes on with it."
     )
 
 
@@ -96,12 +97,16 @@ def test_a_fault_of_the_workflow_is_placed_and_can_be_mended(salvor: Salvor, flo
         (["{flows}:total", "--input", '{"numbers": NaN}'], 2, "NaN is not a JSON number"),
         (["{flows}:total", "--input", "@nowhere.json"], 2, "'nowhere.json' cannot be read"),
         (["{flows}:total", "--input", '{"numbers": ["x"]}'], 1, "total refused its arguments"),
+        (["{flows}:total"], 1, "got nothing. --input takes them as a JSON object, or as @FILE"),
         (["{flows}:total", "--run-id", "7"], 2, "a run id has to be a UUID, got '7'"),
         (["{flows}:nothing"], 1, "has no 'nothing'"),
         (["{flows}:add"], 1, "is not a workflow"),
         (["nowhere.py:flow"], 1, "there is no file"),
         (["no_such_module:flow"], 1, "there is no module 'no_such_module'"),
-        (["tests.cli.failing_import:flow"], 1, "importing tests.cli.failing_import failed"),
+        (["."], 1, "has to be MODULE:NAME or file.py:NAME, got '.'. For example"),
+        ([""], 1, "has to be MODULE:NAME or file.py:NAME, got ''. For example"),
+        (["{flows}:total:more"], 1, "a target has to be MODULE:NAME or file.py:NAME"),
+        (["tests.cli.failing_import:flow"], 1, "importing tests.cli.failing_import failed at "),
         ([], 2, "Missing argument 'TARGET'"),
     ],
 )
