@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
+
+from salvor.events.fold import Status
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -59,3 +62,21 @@ def test_links_between_pages_lead_somewhere() -> None:
     ]
 
     assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_that_is_read_as_a_file_says_where_its_code_is(page: Path) -> None:
+    folders = {str(Path(file).parent) for file, _ in INCLUSION.findall(page.read_text())}
+    links = re.findall(r'<a href="([^"]+)">([^<]+)</a>', page.read_text())
+
+    assert {text for _, text in links} >= folders
+    assert all((page.parent / target).resolve() == ROOT / text for target, text in links)
+
+
+@pytest.mark.parametrize("status", [*get_args(Status), "unreadable"])
+def test_every_status_is_explained(status: str) -> None:
+    [section] = re.findall(
+        r"## salvor list\n(.*?)\n## ", (ROOT / "docs/reference/cli.md").read_text(), re.DOTALL
+    )
+
+    assert any(f"`{status}`" in line.split("|")[1] for line in section.splitlines() if "|" in line)
