@@ -75,3 +75,12 @@ def test_flags_that_contradict_each_other_are_a_usage_error(
 
     assert ended.code == 2
     assert complaint in ended.complaint
+
+
+def test_an_output_that_does_not_fit_is_no_answer_to_a_question(
+    salvor: Salvor, lost: Ended
+) -> None:
+    complaint = salvor("resolve", lost.run_id, "--output", "5").complaint
+
+    assert complaint.startswith("the output does not fit what charge_and_lose gives: ")
+    assert f"Run {lost.run_id} still needs reconciliation" in complaint

@@ -105,3 +105,10 @@ def test_a_file_that_is_none_of_claims_is_refused(
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ClaimFileError, match=r"nowhere\.csv cannot be read: No such file"):
         read_claims(tmp_path / "nowhere.csv", limit=10)
+
+
+def test_columns_that_are_missing_are_listed_once(tmp_path: Path) -> None:
+    with pytest.raises(ClaimFileError) as refused:
+        read_claims(file_of(tmp_path, "a,b\n"), limit=10)
+
+    assert str(refused.value).count("amount_cents") == 1
