@@ -190,6 +190,8 @@ class Runtime:
             target: Where the tool is found again when the run is resumed; by default it is
                 looked up by name among the registered ones.
         """
+        if tool.name not in self.registry:
+            self.registry.for_function(tool.fn)
         definition = single_call(tool, target or f"{SINGLE}{tool.name}")
         return await self._driving.start(definition, arguments, self._run_id(run_id))
 

@@ -305,3 +305,10 @@ async def test_a_lease_is_given_back_and_kept_no_longer(runtime: Runtime) -> Non
 
     assert runtime._host.keeper._held == {}
     assert (await runtime.store.head(result.run_id)).lease is None
+
+
+async def test_a_single_call_registers_its_tool(runtime: Runtime, world: World) -> None:
+    result = await runtime.call_tool(function_tool(shop.look), {"claim_id": "c1"})
+
+    assert isinstance(result, Completed)
+    assert "look" in runtime.registry
