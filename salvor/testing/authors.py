@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 import anyio
 
@@ -24,20 +24,19 @@ from salvor.testing.clock import FakeIds
 from salvor.tools.around import Call, Failure, Guard, Next, Outcome
 from salvor.tools.context import Context, Report
 from salvor.tools.function import FunctionTool
-from salvor.values import JsonObject, parse_object
+from salvor.values import parse_object
 
 R = TypeVar("R")
+Arguments: TypeAlias = Mapping[str, Any] | str | bytes
 
 
 @overload
-def call(
-    tool: Callable[..., Awaitable[R]], arguments: JsonObject | str | bytes | None = None
-) -> R: ...
+def call(tool: Callable[..., Awaitable[R]], arguments: Arguments | None = None) -> R: ...
 @overload
-def call(tool: Callable[..., R], arguments: JsonObject | str | bytes | None = None) -> R: ...
+def call(tool: Callable[..., R], arguments: Arguments | None = None) -> R: ...
 @overload
-def call(tool: FunctionTool, arguments: JsonObject | str | bytes | None = None) -> Any: ...
-def call(tool: Any, arguments: JsonObject | str | bytes | None = None) -> Any:
+def call(tool: FunctionTool, arguments: Arguments | None = None) -> Any: ...
+def call(tool: Any, arguments: Arguments | None = None) -> Any:
     """Call a tool once, as salvor calls it, and give back its output.
 
     Arguments are validated and repaired, the call is written ahead, executed, retried
@@ -63,7 +62,7 @@ def call(tool: Any, arguments: JsonObject | str | bytes | None = None) -> Any:
     return anyio.run(call_async, tool, arguments)
 
 
-async def call_async(tool: Any, arguments: JsonObject | str | bytes | None = None) -> Any:
+async def call_async(tool: Any, arguments: Arguments | None = None) -> Any:
     """Like `call`, for tests that are async themselves (on asyncio or trio)."""
     registry = Registry()
     if isinstance(tool, FunctionTool):
@@ -77,12 +76,13 @@ async def call_within(
     registry: Registry,
     plugins: Plugins,
     tool: FunctionTool,
-    arguments: JsonObject | str | bytes | None = None,
+    arguments: Arguments | None = None,
 ) -> Any:
     """Like `call`, with the middleware and lifespans of plugins that were loaded."""
-    raw = arguments if arguments is not None else {}
-    if isinstance(raw, str | bytes):
-        raw = parse_object(raw, what=f"the arguments of {tool.name}")
+    if isinstance(arguments, str | bytes):
+        raw = parse_object(arguments, what=f"the arguments of {tool.name}")
+    else:
+        raw = dict(arguments or {})
     at_once = (*plugins.middleware, Guard("salvor.testing", _at_once))
     opened = open_runtime(
         "memory:",

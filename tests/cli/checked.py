@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -44,9 +46,25 @@ def quit_at_once() -> None:
 
 
 @tool(effect="read")
-def hang() -> None:
-    """Never end."""
+def hang(place: Place) -> None:
+    """Never end, and start a process that waits too; its id goes into a file."""
+    started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+    Path(place).write_text(str(started.pid))
     time.sleep(3600)
+
+
+@tool(effect="read")
+def look_twice() -> None:
+    """Look at one address again and again."""
+    for _ in range(3):
+        with socket.socket() as ours:
+            ours.connect_ex(("127.0.0.1", 9))
+
+
+@tool(effect="read")
+def load_late() -> None:
+    """Import a module that nobody has compiled yet."""
+    importlib.import_module("late")
 
 
 @tool(effect="read")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -83,11 +84,56 @@ def test_what_a_tool_did_before_it_took_its_process_along_is_told(
     assert written[2].endswith(f"it opened for writing {here / 'left.txt'}")
 
 
-def test_a_call_that_does_not_end_is_killed(salvor: Salvor) -> None:
-    checked = salvor("tools", "check", f"{CHECKED}:hang", "--timeout", "3")
+def ended(pid: int) -> bool:
+    """True as soon as the system has taken the process away."""
+    with suppress(ProcessLookupError):
+        while True:
+            os.kill(pid, 0)
+    return True
+
+
+def test_a_call_that_does_not_end_is_killed_with_what_it_started(
+    salvor: Salvor, tmp_path: Path
+) -> None:
+    pid = tmp_path / "pid"
+    given = json.dumps({"place": str(pid)})
+    checked = salvor("tools", "check", f"{CHECKED}:hang", "--arguments", given, "--timeout", "4")
 
     assert checked.code == 1
-    assert "it was not done after 3 s and was killed" in checked.out
+    assert "it was not done after 4 s and was killed" in checked.out
+    assert ended(int(pid.read_text()))
+
+
+def test_what_is_touched_again_and_again_is_told_once(salvor: Salvor) -> None:
+    checked = salvor("tools", "check", f"{CHECKED}:look_twice")
+
+    assert [found for _, _, found in rows(checked)] == [
+        "built and called with {}",
+        "it connected to 127.0.0.1:9; what the other side did is not seen",
+    ]
+
+
+def test_what_python_compiles_for_itself_is_no_write(salvor: Salvor, here: Path) -> None:
+    (here / "late.py").write_text("")
+    checked = salvor("tools", "check", f"{CHECKED}:load_late")
+
+    assert checked.code == 0
+    assert "it touched nothing outside" in checked.out
+
+
+def test_an_installed_tool_is_found_by_the_file_of_the_operator(salvor: Salvor, here: Path) -> None:
+    (here / "operator.toml").write_text(f"[tools]\nmodules = [{json.dumps(CHECKED)}]\n")
+    checked = salvor("--config", "operator.toml", "tools", "check", "find")
+
+    assert checked.code == 0
+    assert 'called with {"text":"hail"}' in checked.out
+
+
+def test_the_tools_of_a_file_are_looked_at_without_an_operator(salvor: Salvor, here: Path) -> None:
+    (here / "salvor.toml").write_text('[tools."nowhere"]\ntimeout = 1\n')
+
+    assert salvor("tools", "check", f"{CHECKED}:find").code == 0
+    assert salvor("tools", "check", "salvor_now").code == 1
 
 
 def test_a_call_that_fails_is_an_error(salvor: Salvor) -> None:

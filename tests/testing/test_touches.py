@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     done = subprocess.run(
         [sys.executable, str(CHILD), str(tmp_path_factory.mktemp("touched"))],
         cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=True,
@@ -42,6 +44,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
         ("changes_the_mode", "changed the mode of"),
         ("touches", "changed the times of"),
         ("fills_a_database", "opened the database"),
+        ("leaves_rows_in_the_log_of_a_database", "opened the database"),
     ],
 )
 def test_what_is_left_changed_is_a_write(told: dict[str, list[Any]], thing: str, did: str) -> None:

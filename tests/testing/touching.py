@@ -19,6 +19,7 @@ from pathlib import Path
 from salvor.testing.touches import Touch, Watch, wrote
 
 OLD = Path("old")
+KEPT: list[sqlite3.Connection] = []
 
 
 def reads() -> None:
@@ -118,6 +119,13 @@ def fills_a_database() -> None:
     connection.close()
 
 
+def leaves_rows_in_the_log_of_a_database() -> None:
+    connection = sqlite3.connect("logged.db")
+    connection.execute("INSERT INTO rows VALUES (1)")
+    connection.commit()
+    KEPT.append(connection)  # closing it would move the rows into the file
+
+
 def asks_a_database() -> None:
     connection = sqlite3.connect("file:before.db?mode=ro", uri=True)
     connection.execute("SELECT * FROM rows").fetchall()
@@ -139,6 +147,15 @@ def starts_a_process() -> None:
     subprocess.run([sys.executable, "-c", ""], stdin=subprocess.DEVNULL, check=True)
 
 
+def logged() -> sqlite3.Connection:
+    """A database whose log is kept by a connection."""
+    connection = sqlite3.connect("logged.db")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE rows (n)")
+    connection.commit()
+    return connection
+
+
 def main() -> None:
     seen: list[Touch] = []
     told = {}
@@ -146,7 +163,9 @@ def main() -> None:
     things: list[Callable[[], None]] = [
         value
         for value in globals().values()
-        if callable(value) and getattr(value, "__module__", None) == __name__ and value is not main
+        if callable(value)
+        and getattr(value, "__module__", None) == __name__
+        and value not in (main, logged)
     ]
     for thing in things:
         os.chdir(tempfile.mkdtemp(dir=sys.argv[1]))
@@ -154,6 +173,7 @@ def main() -> None:
         with sqlite3.connect("before.db") as connection:
             connection.execute("CREATE TABLE rows (n)")
         connection.close()
+        KEPT.append(logged())
         watch.switch(True)
         thing()
         watch.switch(False)
