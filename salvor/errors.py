@@ -13,9 +13,7 @@
         ToolFailed             the one error a call raises to its caller
         WorkflowFailed         raised by workflow authors: a final answer
         ConcurrentUseError     two primitives of one run at a time
-        RunError
-            UnknownRun, RunExists, WrongState, AnswerRefused, OutputMisfit, AnswerConflict,
-            LeaseHeld, NotDoneRefused, RunInterrupted
+        RunError               a run cannot be driven, answered or resolved: `salvor.run_errors`
         LogError, StoreError   a log or a store cannot be used: `salvor.store_errors`
         ExportRefused          a tool cannot be said in a provider's form
         ConfigError            the operator's file cannot be used; lists all faults
@@ -68,7 +66,8 @@ class Problem:
         return f"{self.pointer or '/'}: expected {self.expected}, got {self.got}"
 
 
-def _listed(problems: Sequence[Problem]) -> str:
+def listed(problems: Sequence[Problem]) -> str:
+    """All problems in one line."""
     return "; ".join(str(problem) for problem in problems)
 
 
@@ -148,7 +147,7 @@ class ExportRefused(SalvorError):
         self, *, tool: str, form: str, problems: Sequence[Problem], hint: str | None = None
     ) -> None:
         super().__init__(
-            f"{tool} cannot be exported in the form {form}: {_listed(problems)}.", hint=hint
+            f"{tool} cannot be exported in the form {form}: {listed(problems)}.", hint=hint
         )
         self.tool = tool
         self.form = form
@@ -172,7 +171,7 @@ class ArgumentsRefused(SalvorError):
     code = "invalid_arguments"
 
     def __init__(self, *, tool: str, problems: Sequence[Problem], hint: str | None = None) -> None:
-        super().__init__(f"{tool} refused its arguments: {_listed(problems)}", hint=hint)
+        super().__init__(f"{tool} refused its arguments: {listed(problems)}", hint=hint)
         self.tool = tool
         self.problems = tuple(problems)
 
@@ -183,7 +182,7 @@ class OutputRefused(SalvorError):
     code = "invalid_output"
 
     def __init__(self, *, tool: str, problems: Sequence[Problem]) -> None:
-        super().__init__(f"{tool} returned what it does not declare: {_listed(problems)}")
+        super().__init__(f"{tool} returned what it does not declare: {listed(problems)}")
         self.tool = tool
         self.problems = tuple(problems)
 
@@ -256,115 +255,6 @@ class ConcurrentUseError(SalvorError):
     """A run was asked for a second step while one was still going on (DURABILITY C2)."""
 
     code = "concurrent_use"
-
-
-class RunError(SalvorError):
-    """A verb cannot be carried out on a run."""
-
-    code = "run"
-
-
-class UnknownRun(RunError):
-    """No run of that id is in the store."""
-
-    code = "unknown_run"
-
-    def __init__(self, run_id: str) -> None:
-        super().__init__(
-            f"there is no run {run_id} in this store.",
-            hint="`salvor list` shows the runs it holds.",
-        )
-        self.run_id = run_id
-
-
-class RunExists(RunError):
-    """A run of that id was started before."""
-
-    code = "run_exists"
-
-    def __init__(self, run_id: str) -> None:
-        super().__init__(
-            f"run {run_id} was started before.", hint=f"`salvor resume {run_id}` goes on with it."
-        )
-        self.run_id = run_id
-
-
-class WrongState(RunError):
-    """The run is not in a state in which the verb makes sense."""
-
-    code = "wrong_state"
-
-
-class AnswerRefused(RunError):
-    """An answer does not fit the schema of the question; nothing was recorded."""
-
-    code = "answer_refused"
-
-    def __init__(self, *, run_id: str, problems: Sequence[Problem]) -> None:
-        super().__init__(
-            f"the answer does not fit what run {run_id} asked for: {_listed(problems)}.",
-            hint="The run is still waiting; nothing was recorded.",
-        )
-        self.run_id = run_id
-        self.problems = tuple(problems)
-
-
-class OutputMisfit(RunError):
-    """An output that an operator found does not fit what the tool gives; nothing was recorded."""
-
-    code = "output_misfit"
-
-    def __init__(self, *, run_id: str, tool: str, problems: Sequence[Problem]) -> None:
-        super().__init__(
-            f"the output does not fit what {tool} gives: {_listed(problems)}.",
-            hint=f"Run {run_id} still needs reconciliation; nothing was recorded.",
-        )
-        self.run_id = run_id
-        self.tool = tool
-        self.problems = tuple(problems)
-
-
-class AnswerConflict(RunError):
-    """The park was answered by somebody else first (DURABILITY D1)."""
-
-    code = "answer_conflict"
-
-    def __init__(self, *, run_id: str, park_seq: int) -> None:
-        super().__init__(
-            f"the question at event {park_seq} of run {run_id} has been answered already.",
-            hint=f"`salvor history {run_id}` shows the answer.",
-        )
-        self.run_id = run_id
-        self.park_seq = park_seq
-
-
-class LeaseHeld(RunError):
-    """Another driver holds the run's lease."""
-
-    code = "lease_held"
-
-    def __init__(self, *, run_id: str, pid: int, host: str, expires_at: str) -> None:
-        super().__init__(
-            f"run {run_id} is being driven by process {pid} on {host}, "
-            f"whose lease ends at {expires_at}.",
-            hint="Wait for it, or end that process and try again.",
-        )
-        self.run_id = run_id
-        self.pid = pid
-        self.host = host
-        self.expires_at = expires_at
-
-
-class NotDoneRefused(RunError):
-    """The word "never happened" while the worker may still act (DURABILITY F2)."""
-
-    code = "worker_may_live"
-
-
-class RunInterrupted(RunError):
-    """The drive was asked to stop; the log is whole and ``resume`` goes on."""
-
-    code = "interrupted"
 
 
 class PluginError(SalvorError):

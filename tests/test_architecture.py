@@ -18,6 +18,7 @@ PACKAGE = ROOT / "salvor"
 # A room imports lower layers only. The modules of the ground floor may use each other.
 LAYERS = {
     "errors": 0,
+    "run_errors": 0,
     "store_errors": 0,
     "values": 0,
     "clock": 0,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from salvor import errors, store_errors
+from salvor import errors, run_errors, store_errors
 from salvor.errors import (
     ArgumentsRefused,
     DuplicateToolError,
@@ -24,7 +24,7 @@ from salvor.errors import (
 
 
 def classes() -> Iterator[type[SalvorError]]:
-    for module in (errors, store_errors):
+    for module in (errors, run_errors, store_errors):
         for _, found in inspect.getmembers(module, inspect.isclass):
             if issubclass(found, SalvorError) and found.__module__ == module.__name__:
                 yield found
@@ -38,7 +38,7 @@ def test_every_class_has_a_code_of_its_own() -> None:
 
 
 def test_every_class_stands_in_the_tree_of_its_module() -> None:
-    trees = {module.__name__: str(module.__doc__) for module in (errors, store_errors)}
+    trees = {module.__name__: str(module.__doc__) for module in (errors, run_errors, store_errors)}
 
     assert [c.__name__ for c in classes() if c.__name__ not in trees[c.__module__]] == []
 

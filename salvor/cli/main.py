@@ -16,7 +16,8 @@ import click
 
 from salvor.cli import output
 from salvor.cli.options import DEFAULT_STORE, config_option, store_option, strict_option
-from salvor.errors import RunInterrupted, SalvorError
+from salvor.errors import SalvorError
+from salvor.run_errors import RunInterrupted
 from salvor.version import __version__
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130

@@ -14,7 +14,7 @@ import unicodedata
 from datetime import UTC, datetime
 
 from salvor.cli.options import DEFAULT_STORE
-from salvor.events.store import Wait
+from salvor.events.records import Wait
 from salvor.runtime.outcome import Failed, OpenWrite, Parked
 from salvor.runtime.resolve import NotDone, Resolution, ResolvedOutput
 from salvor.values import JsonValue, canonical_json, parse_instant

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import assert_never
 
 from salvor.cli.render import printable, when
-from salvor.events.store import LateResult
+from salvor.events.records import LateResult
 from salvor.events.vocabulary import (
     ERROR_SENTINEL,
     Envelope,
@@ -68,7 +67,7 @@ def _detail(event: Event) -> str:
         return canonical_json(event.output)
     if isinstance(event, RunFailed):
         return event.error
-    assert_never(event)
+    return ""
 
 
 def _completion(event: ToolCallCompleted) -> str:

@@ -22,8 +22,9 @@ from salvor.compose import open_runtime
 from salvor.config import Config
 from salvor.demo.claims import Claim
 from salvor.demo.ledger import Audit, Ledger, audit, read_ledger
-from salvor.errors import SalvorError, UnknownRun
+from salvor.errors import SalvorError
 from salvor.events.vocabulary import ToolCallRequested
+from salvor.run_errors import UnknownRun
 from salvor.runtime.resolve import NotDone, ResolvedOutput
 from salvor.runtime.runtime import Runtime
 from salvor.values import JsonObject, canonical_json

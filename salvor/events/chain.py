@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from salvor.events.store import Head, Row
+from salvor.events.records import Head, Row
 from salvor.store_errors import TamperEvident
 
 CHAIN = "salvor.chain.v1"

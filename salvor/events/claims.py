@@ -87,6 +87,22 @@ class SettleClaim:
     output_hash: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverruleClaim:
+    """An operator's word on a claim that no intent holds (DURABILITY E6).
+
+    failed -> committed with ``output`` (canonical JSON text), or failed or committed with
+    other extents; failed -> released, unless it happened.
+    """
+
+    id: ClaimId
+    generation: int
+    to: Literal["committed", "failed", "released"]
+    extent: Extent | None = None
+    output: str | None = None
+    output_hash: str | None = None
+
+
 ClaimChange: TypeAlias = TakeClaim | MoveClaim | SettleClaim
 
 

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 
 from salvor.events.chain import ChainCheck
 from salvor.events.codec import decode
-from salvor.events.store import Head, Store
+from salvor.events.records import Head
+from salvor.events.store import Store
 from salvor.events.vocabulary import Envelope
 
 PAGE = 2000

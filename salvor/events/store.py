@@ -3,143 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 
-from salvor.errors import Extent
-from salvor.events.claims import Claim, ClaimChange, ClaimId
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Driver:
-    """Who drives: an id that is unique for each runtime, and where to find its process."""
-
-    id: str
-    pid: int
-    host: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fence:
-    """The right to write to one run: void as soon as somebody else takes the run over."""
-
-    run_id: str
-    epoch: int
-    token: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
-    """Until when a driver may count on its run (store's clock)."""
-
-    driver: Driver
-    expires_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
-    """The head row of a run: how long its log is, its last hash, and who drives it.
-
-    ``lease`` is ``None`` when nobody does: released, expired, or its driver is known dead.
-    """
-
-    run_id: str
-    epoch: int
-    length: int
-    head_hash: str
-    lease: Lease | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One stored event: its exact envelope text and its place in the hash chain.
-
-    ``recorded_at`` is in microseconds since the epoch, for listings only.
-    """
-
-    seq: int
-    recorded_at: int
-    envelope: str
-    row_hash: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Append:
-    """Rows for the end of a log, and the claim changes that go with them, all or nothing.
-
-    ``length`` and ``prev_hash`` say what the log must be before; ``nonce`` is unique for
-    each append and lets its driver find out whether an unknown commit took effect.
-    """
-
-    fence: Fence
-    length: int
-    prev_hash: str
-    rows: tuple[Row, ...]
-    nonce: str
-    claims: tuple[ClaimChange, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settlement:
-    """Rows that an operator, not a driver, adds to a run that rests (DURABILITY F1).
-
-    ``answers`` is the position of the park the rows answer, if they do.
-    """
-
-    run_id: str
-    length: int
-    prev_hash: str
-    rows: tuple[Row, ...]
-    nonce: str
-    claims: tuple[ClaimChange, ...] = ()
-    answers: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogPage:
-    """Some rows of a log, and its head as of the same moment."""
-
-    rows: Sequence[Row]
-    head: Head
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
-    """A run that stands still until a claim held by another run is settled."""
-
-    run_id: str
-    claim: ClaimId
-    tool: str
-    holder_run: str
-    since: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LateResult:
-    """What a driver got to know after it had lost its run (DURABILITY E7).
-
-    ``outcome`` is ``output``, ``error`` or ``not_executed``; ``value`` the canonical JSON
-    text; ``extent`` what a failure may have done, ``None`` for an output.
-    """
-
-    run_id: str
-    intent_seq: int
-    epoch: int
-    outcome: str
-    value: str
-    kept_at: datetime
-    extent: Extent | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
-    """One run in a listing; times are in microseconds since the epoch, ``None`` when empty."""
-
-    head: Head
-    first_recorded_at: int | None
-    last_recorded_at: int | None
-    wait: Wait | None
+from salvor.events.claims import Claim, ClaimId
+from salvor.events.records import (
+    Append,
+    Driver,
+    Fence,
+    Head,
+    LateResult,
+    LogPage,
+    RunRow,
+    Settlement,
+)
 
 
 class Store(Protocol):

@@ -11,12 +11,28 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from salvor.errors import Extent
+from salvor.events.graph import (
+    BranchTaken,
+    FoldConverged,
+    FoldIterationJoined,
+    FoldIterationStarted,
+    GraphRunStarted,
+    MapFannedOut,
+    MapIterationJoined,
+    MapIterationStarted,
+    NodeEntered,
+    NodeExited,
+    NodeSkipped,
+)
 from salvor.values import JsonObject, JsonValue
 
 EffectName = Literal["read", "idempotent", "write"]
 OutcomeName = Literal["error", "suspend", "sleep", "not_executed"]
+BudgetKind = Literal["steps", "tokens", "cost_usd", "wall_time"]
 
 ERROR_SENTINEL = "__salvor_error"
+SUSPEND_SENTINEL = "__salvor_suspend"
+SLEEP_SENTINEL = "__salvor_sleep"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +49,44 @@ class WorkflowRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """The head of a run."""
+    """The head of a run; ``caller`` is who asked for it, ``driven_by`` a client's own loop."""
 
     kind: ClassVar[str] = "RunStarted"
     agent_def_hash: str
     input: JsonValue
     labels: dict[str, str] | None = None
+    driven_by: Literal["client"] | None = None
+    caller: str | None = None
     workflow: WorkflowRef | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCallRequested:
+    """The intent of a model call; ``request_hash`` covers the whole request."""
+
+    kind: ClassVar[str] = "ModelCallRequested"
+    seq: int
+    request_hash: str
+    request_body: JsonValue = None
+    performed_by: Literal["client"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one model call."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCallCompleted:
+    """A model's response."""
+
+    kind: ClassVar[str] = "ModelCallCompleted"
+    seq: int
+    response: JsonValue
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +94,8 @@ class ToolCallRequested:
     """The intent of a call, recorded before its effect.
 
     ``seq`` is the event's own position; ``given`` the content hash of the arguments as the
-    caller passed them, before repair; ``tool_digest`` identifies the tool's definition.
+    caller passed them, before repair; ``tool_digest`` identifies the tool's definition;
+    ``call_id`` is a foreign loop's own name for the call (DURABILITY C7).
     """
 
     kind: ClassVar[str] = "ToolCallRequested"
@@ -56,8 +104,10 @@ class ToolCallRequested:
     input: JsonValue
     effect: EffectName
     idempotency_key: str | None
+    performed_by: Literal["server", "client"] | None = None
     tool_digest: str | None = None
     given: str | None = None
+    call_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +133,8 @@ class ToolCallCompleted:
 
     ``seq`` is the intent's; ``outcome`` is unset for a real output. A failure's ``output``
     is the object that published clients recognise, but only ``outcome`` makes it one: a
-    tool's own output cannot pose as a failure.
+    tool's own output cannot pose as a failure. ``tool_digest`` is set where the tool that
+    was executed is another than the intent's, and an operator accepted that (B5).
     """
 
     kind: ClassVar[str] = "ToolCallCompleted"
@@ -91,9 +142,11 @@ class ToolCallCompleted:
     output: JsonValue
     deduplicated_from: Origin | None = None
     settled_by: str | None = None
+    settled_caller: str | None = None
     outcome: OutcomeName | None = None
     extent: Extent | None = None
     attempts: tuple[Attempt, ...] | None = None
+    tool_digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,21 +166,93 @@ class RandomObserved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedCall:
+    """The call a park is about.
+
+    ``seq`` is the position of its intent where a tool parked itself; it is unset where an
+    approval is asked, which comes before the intent and is bound to exactly this call (D2).
+    """
+
+    tool: str
+    effect: EffectName
+    input: JsonValue
+    idempotency_key: str | None
+    tool_digest: str | None = None
+    seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Default:
+    """What answers a park when its deadline passes; a type of its own: ``null`` is an answer."""
+
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Suspended:
-    """The run waits for an answer that fits ``input_schema``."""
+    """The run waits for an answer that fits ``input_schema``.
+
+    With ``signal`` it waits for the named signal instead of a person. After ``deadline``
+    (RFC 3339, store's clock) only ``default`` answers it, or ends it where there is none.
+    """
 
     kind: ClassVar[str] = "Suspended"
     reason: str
     input_schema: JsonValue
+    signal: bool = False
+    name: str | None = None
+    call: ParkedCall | None = None
+    deadline: str | None = None
+    default: Default | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """The answer to the park at position ``answers``."""
+    """The answer to the park at position ``answers``.
+
+    ``by`` is who answered, or ``deadline``; ``inbox_id`` the number of the signal it is;
+    ``caller`` the name of the token that a server was asked with.
+    """
 
     kind: ClassVar[str] = "Resumed"
     input: JsonValue
     answers: int | None = None
+    by: str | None = None
+    inbox_id: int | None = None
+    caller: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SleepStarted:
+    """The run sleeps until ``wake_at`` (RFC 3339, store's clock); ``call`` as in `Suspended`."""
+
+    kind: ClassVar[str] = "SleepStarted"
+    wake_at: str
+    call: ParkedCall | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SleepCompleted:
+    """The instant has passed."""
+
+    kind: ClassVar[str] = "SleepCompleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """A limit: US dollars, seconds, or a count."""
+
+    kind: BudgetKind
+    limit: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetExceeded:
+    """The run has used up a budget and waits for a larger one."""
+
+    kind: ClassVar[str] = "BudgetExceeded"
+    budget: Budget
+    observed: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,19 +271,57 @@ class RunFailed:
     error: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnresolvedWrite:
+    """The write that was open when its run was abandoned."""
+
+    seq: int
+    tool: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAbandoned:
+    """An operator, or a cancel, ended the run; it may follow an open intent."""
+
+    kind: ClassVar[str] = "RunAbandoned"
+    reason: str | None = None
+    unresolved_write: UnresolvedWrite | None = None
+    caller: str | None = None
+
+
 Event: TypeAlias = (
     RunStarted
+    | GraphRunStarted
+    | ModelCallRequested
+    | ModelCallCompleted
     | ToolCallRequested
     | ToolCallCompleted
     | NowObserved
     | RandomObserved
     | Suspended
     | Resumed
+    | SleepStarted
+    | SleepCompleted
+    | BudgetExceeded
     | RunCompleted
     | RunFailed
+    | RunAbandoned
+    | NodeEntered
+    | NodeExited
+    | NodeSkipped
+    | BranchTaken
+    | MapFannedOut
+    | MapIterationStarted
+    | MapIterationJoined
+    | FoldIterationStarted
+    | FoldIterationJoined
+    | FoldConverged
 )
 
-TERMINAL = (RunCompleted, RunFailed)
+HEADS = (RunStarted, GraphRunStarted)
+INTENTS = (ModelCallRequested, ToolCallRequested)
+COMPLETIONS = (ModelCallCompleted, ToolCallCompleted)
+TERMINAL = (RunCompleted, RunFailed, RunAbandoned)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,3 +345,14 @@ def failure_output(*, kind: str, message: str, attempts: int) -> JsonObject:
             "attempts": attempts,
         }
     }
+
+
+def suspend_output(*, reason: str, input_schema: JsonValue, signal: bool) -> JsonObject:
+    """The output of a call that parked itself, in the form that published clients recognise."""
+    asked: JsonObject = {"reason": reason, "input_schema": input_schema}
+    return {SUSPEND_SENTINEL: {**asked, "kind": "signal"} if signal else asked}
+
+
+def sleep_output(wake_at: str) -> JsonObject:
+    """The output of a call that sleeps, in the form that published clients recognise."""
+    return {SLEEP_SENTINEL: {"wake_at": wake_at}}

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from salvor.errors import RunError
+from salvor.run_errors import RunError
 
 _log = logging.getLogger("salvor.runtime")
 

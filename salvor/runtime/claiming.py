@@ -7,7 +7,7 @@ import anyio
 from salvor.errors import Extent
 from salvor.events.claims import Claim, ClaimId, SettleClaim, TakeClaim, judge
 from salvor.events.codec import decode
-from salvor.events.store import Wait
+from salvor.events.records import Wait
 from salvor.events.vocabulary import (
     Origin,
     ToolCallCompleted,

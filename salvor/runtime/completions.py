@@ -8,7 +8,7 @@ import anyio
 
 from salvor.errors import Extent
 from salvor.events.claims import ClaimChange, ClaimId
-from salvor.events.store import LateResult
+from salvor.events.records import LateResult
 from salvor.events.vocabulary import ToolCallCompleted, ToolCallRequested
 from salvor.runtime.claiming import settling
 from salvor.runtime.execution import Value

@@ -8,20 +8,13 @@ from typing import Any
 
 import anyio
 
-from salvor.errors import (
-    AnswerRefused,
-    OutputRefused,
-    Problem,
-    RunExists,
-    UnknownRun,
-    UnknownToolError,
-    WrongState,
-)
+from salvor.errors import OutputRefused, Problem, UnknownToolError
 from salvor.events.cursor import Cursor
 from salvor.events.fold import RunState
 from salvor.events.log import read_log
-from salvor.events.store import Fence, Head
+from salvor.events.records import Fence, Head
 from salvor.events.vocabulary import RunStarted, WorkflowRef
+from salvor.run_errors import AnswerRefused, RunExists, UnknownRun, WrongState
 from salvor.runtime.drive import Drive
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look

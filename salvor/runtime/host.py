@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from salvor.clock import Clock, Ids
-from salvor.errors import RunInterrupted
-from salvor.events.store import Driver, Store
+from salvor.events.records import Driver
+from salvor.events.store import Store
 from salvor.registry.registry import Registry
+from salvor.run_errors import RunInterrupted
 from salvor.runtime.background import Background
 from salvor.runtime.bodies import BodyThreads
 from salvor.runtime.leases import LeaseKeeper

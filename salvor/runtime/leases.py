@@ -10,7 +10,8 @@ import threading
 from dataclasses import dataclass
 
 from salvor.clock import Clock
-from salvor.events.store import Fence, Store
+from salvor.events.records import Fence
+from salvor.events.store import Store
 from salvor.runtime.bodies import BodyThreads
 from salvor.store_errors import StoreError
 

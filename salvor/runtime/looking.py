@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from salvor.events.fold import RunState
-from salvor.events.store import Head
+from salvor.events.records import Head
 from salvor.events.vocabulary import Envelope, Event
 
 

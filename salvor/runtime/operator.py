@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from salvor.errors import AnswerRefused, OutputMisfit, OutputRefused, Problem, WrongState
+from salvor.errors import OutputRefused, Problem
 from salvor.events.claims import ClaimChange
 from salvor.events.fold import Park, fold
 from salvor.events.log import read_log
-from salvor.events.store import Driver, LateResult, RunRow, Settlement, Wait
+from salvor.events.records import Driver, LateResult, RunRow, Settlement, Wait
 from salvor.events.vocabulary import Envelope, Event, Resumed
+from salvor.run_errors import AnswerRefused, OutputMisfit, WrongState
 from salvor.runtime.claiming import settling
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
-from salvor.events.store import Wait
+from salvor.events.records import Wait
 from salvor.values import JsonObject, JsonValue
 
 R = TypeVar("R")

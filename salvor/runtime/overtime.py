@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from salvor.events.claims import ClaimId
-from salvor.events.store import Fence, Store
+from salvor.events.records import Fence
+from salvor.events.store import Store
 from salvor.runtime.background import Background
 from salvor.runtime.leases import LeaseKeeper
 from salvor.store_errors import StoreError

@@ -13,7 +13,8 @@ from salvor.events.chain import row_hash
 from salvor.events.claims import Claim, ClaimChange
 from salvor.events.codec import decode, encode_event
 from salvor.events.guard import misplaced
-from salvor.events.store import Append, Fence, Head, Row, Store
+from salvor.events.records import Append, Fence, Head, Row
+from salvor.events.store import Store
 from salvor.events.vocabulary import Event, ToolCallCompleted
 from salvor.store_errors import (
     AppendRefused,

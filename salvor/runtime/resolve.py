@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from salvor.errors import Extent, NotDoneRefused
+from salvor.errors import Extent
 from salvor.events.vocabulary import (
     ToolCallCompleted,
     ToolCallRequested,
     failure_output,
 )
+from salvor.run_errors import NotDoneRefused
 from salvor.values import JsonValue
 
 

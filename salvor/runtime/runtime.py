@@ -14,7 +14,8 @@ import anyio
 from salvor.clock import Clock, Ids
 from salvor.errors import SalvorError
 from salvor.events.fold import RunState
-from salvor.events.store import Driver, Store
+from salvor.events.records import Driver
+from salvor.events.store import Store
 from salvor.registry.registry import Registry
 from salvor.runtime.background import Background
 from salvor.runtime.bodies import DEFAULT_LIMIT, BodyThreads

@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 
-from salvor.events.store import Driver
+from salvor.events.records import Driver
 from salvor.stores.forks import forget_in_children
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
-from salvor.errors import AnswerConflict, UnknownRun
 from salvor.events.chain import GENESIS
 from salvor.events.claims import Claim, ClaimChange, ClaimId, SettleClaim
-from salvor.events.store import (
+from salvor.events.records import (
     Append,
     Driver,
     Fence,
@@ -24,6 +23,7 @@ from salvor.events.store import (
     Settlement,
     Wait,
 )
+from salvor.run_errors import AnswerConflict, UnknownRun
 from salvor.store_errors import Fenced, StoreClosed
 from salvor.stores.claim_changes import ClaimStands, changed
 from salvor.stores.refusals import lease_held, log_moved

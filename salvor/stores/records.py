@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from salvor.clock import Clock
 from salvor.events.claims import Claim, ClaimId
-from salvor.events.store import Driver, Head, LateResult, Lease, Row, RunRow, Wait
+from salvor.events.records import Driver, Head, LateResult, Lease, Row, RunRow, Wait
 from salvor.stores.instants import instant, micros
 
 Record: TypeAlias = tuple[Any, ...]

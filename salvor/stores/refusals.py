@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from salvor.errors import LeaseHeld
-from salvor.events.store import Lease
+from salvor.events.records import Lease
+from salvor.run_errors import LeaseHeld
 from salvor.store_errors import Conflict
 from salvor.values import format_instant
 

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection
 
-from salvor.events.store import Fence
+from salvor.events.records import Fence
 from salvor.store_errors import StoreClosed
 from salvor.stores import statements as sql
 from salvor.stores.faults import busy, closed, forked, translated

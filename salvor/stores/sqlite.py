@@ -11,9 +11,8 @@ from typing import TypeVar
 import anyio.to_thread
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
-from salvor.errors import UnknownRun
 from salvor.events.claims import Claim, ClaimId
-from salvor.events.store import (
+from salvor.events.records import (
     Append,
     Driver,
     Fence,
@@ -23,6 +22,7 @@ from salvor.events.store import (
     RunRow,
     Settlement,
 )
+from salvor.run_errors import UnknownRun
 from salvor.store_errors import StoreUnavailable
 from salvor.stores import records, schema
 from salvor.stores import statements as sql

@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from salvor.errors import AnswerConflict, UnknownRun
 from salvor.events.chain import GENESIS
 from salvor.events.claims import Claim, ClaimId
-from salvor.events.store import Append, Driver, Fence, Head, LateResult, Lease, Row, Settlement
+from salvor.events.records import Append, Driver, Fence, Head, LateResult, Lease, Row, Settlement
 from salvor.handoff import Handoff
+from salvor.run_errors import AnswerConflict, UnknownRun
 from salvor.store_errors import Fenced
 from salvor.stores import records
 from salvor.stores import statements as sql

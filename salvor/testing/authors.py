@@ -13,10 +13,11 @@ import anyio
 from salvor.clock import SystemIds
 from salvor.compose import open_runtime
 from salvor.config import Config
-from salvor.errors import RunError, ToolFailed
+from salvor.errors import ToolFailed
 from salvor.events.vocabulary import ToolCallCompleted, ToolCallRequested
 from salvor.plugins.loader import Plugins
 from salvor.registry.registry import Registry
+from salvor.run_errors import RunError
 from salvor.runtime.calls import failure
 from salvor.runtime.outcome import Completed, OpenWrite, RunResult
 from salvor.runtime.runtime import Runtime

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from salvor.events.claims import Claim
-from salvor.events.store import Append, Store
+from salvor.events.records import Append
+from salvor.events.store import Store
 from salvor.values import JsonObject, JsonValue
 
 When = Literal["before", "during", "after"]

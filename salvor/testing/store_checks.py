@@ -20,10 +20,12 @@ import anyio
 import anyio.to_thread
 
 from salvor.clock import Clock
-from salvor.errors import AnswerConflict, LeaseHeld, SalvorError, UnknownRun
+from salvor.errors import SalvorError
 from salvor.events.chain import GENESIS
 from salvor.events.claims import MoveClaim
-from salvor.events.store import LateResult, Store
+from salvor.events.records import LateResult
+from salvor.events.store import Store
+from salvor.run_errors import AnswerConflict, LeaseHeld, UnknownRun
 from salvor.store_errors import Conflict, Fenced
 from salvor.testing.clock import FakeClock
 from salvor.testing.store_log import HERE, KEY, THERE, Log, raised, start_log, texts

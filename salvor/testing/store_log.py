@@ -9,7 +9,8 @@ from typing import TypeVar
 from salvor.errors import SalvorError
 from salvor.events.chain import GENESIS, ChainCheck, row_hash
 from salvor.events.claims import Claim, ClaimChange, ClaimId, SettleClaim, TakeClaim
-from salvor.events.store import Append, Driver, Fence, Row, Settlement, Store
+from salvor.events.records import Append, Driver, Fence, Row, Settlement
+from salvor.events.store import Store
 
 E = TypeVar("E", bound=SalvorError)
 

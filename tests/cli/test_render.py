@@ -4,7 +4,7 @@ import pytest
 
 from salvor.cli import render, render_history
 from salvor.events.claims import ClaimId
-from salvor.events.store import LateResult, Wait
+from salvor.events.records import LateResult, Wait
 from salvor.events.vocabulary import (
     Attempt,
     Envelope,

@@ -1,7 +1,7 @@
 import pytest
 
 from salvor.events.chain import GENESIS, ChainCheck, row_hash
-from salvor.events.store import Head, Row
+from salvor.events.records import Head, Row
 from salvor.store_errors import TamperEvident
 from tests.support.logs import RUN
 

@@ -233,7 +233,7 @@ async def test_text_that_utf8_cannot_carry_is_escaped_in_a_failure(
 
 
 async def test_an_interrupt_stops_between_two_steps(runtime: Runtime, world: World) -> None:
-    from salvor.errors import RunInterrupted
+    from salvor.run_errors import RunInterrupted
 
     @workflow
     async def flow(run: Run) -> str:
@@ -253,7 +253,7 @@ async def test_an_interrupt_stops_between_two_steps(runtime: Runtime, world: Wor
 async def test_an_interrupt_during_the_backoff_of_a_write_consumes_its_intent(
     runtime: Runtime, world: World
 ) -> None:
-    from salvor.errors import RunInterrupted
+    from salvor.run_errors import RunInterrupted
 
     world.inside = lambda _: runtime.interrupt()
     world.trouble = [happened(False)]

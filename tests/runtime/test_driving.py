@@ -4,15 +4,9 @@ from typing import Any
 
 import pytest
 
-from salvor.errors import (
-    ArgumentsRefused,
-    JsonRefused,
-    RunExists,
-    TargetError,
-    UnknownRun,
-    WorkflowDefinitionError,
-)
+from salvor.errors import ArgumentsRefused, JsonRefused, TargetError, WorkflowDefinitionError
 from salvor.events.vocabulary import RunStarted
+from salvor.run_errors import RunExists, UnknownRun
 from salvor.runtime.outcome import Completed, Failed, OpenWrite
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime

@@ -7,10 +7,11 @@ from typing import Any
 import anyio
 import pytest
 
-from salvor.errors import RunInterrupted, ToolFailure
+from salvor.errors import ToolFailure
 from salvor.events.claims import Claim, ClaimId
-from salvor.events.store import Append, Fence, LateResult
+from salvor.events.records import Append, Fence, LateResult
 from salvor.events.vocabulary import ToolCallCompleted
+from salvor.run_errors import RunInterrupted
 from salvor.runtime.outcome import Completed, OpenWrite
 from salvor.runtime.run import Run
 from salvor.runtime.workflow import workflow

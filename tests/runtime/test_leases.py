@@ -2,7 +2,7 @@ from collections.abc import Collection
 
 import pytest
 
-from salvor.events.store import Fence
+from salvor.events.records import Fence
 from salvor.runtime.leases import LeaseKeeper
 from salvor.store_errors import StoreUnavailable
 from salvor.testing.clock import FakeClock

@@ -4,7 +4,7 @@ import pytest
 
 from salvor.events.claims import Claim
 from salvor.events.log import read_log
-from salvor.events.store import Append, Driver
+from salvor.events.records import Append, Driver
 from salvor.events.vocabulary import NowObserved, ToolCallCompleted, ToolCallRequested
 from salvor.runtime.recorder import Recorder
 from salvor.store_errors import (

@@ -2,16 +2,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from salvor.errors import (
-    LeaseHeld,
-    NotDoneRefused,
-    OutputMisfit,
-    ToolFailed,
-    UnknownToolError,
-    WrongState,
-)
+from salvor.errors import ToolFailed, UnknownToolError
 from salvor.events.vocabulary import ToolCallCompleted
 from salvor.registry.registry import Registry
+from salvor.run_errors import LeaseHeld, NotDoneRefused, OutputMisfit, WrongState
 from salvor.runtime.outcome import Completed, Failed, OpenWrite
 from salvor.runtime.resolve import NotDone, ResolvedFailure, ResolvedOutput
 from salvor.runtime.run import Run

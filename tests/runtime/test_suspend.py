@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, field_validator
 
-from salvor.errors import AnswerConflict, AnswerRefused, WrongState
 from salvor.events.vocabulary import Resumed
+from salvor.run_errors import AnswerConflict, AnswerRefused, WrongState
 from salvor.runtime.outcome import Completed, Parked
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime

@@ -5,9 +5,10 @@ from typing import Any
 import anyio
 import pytest
 
-from salvor.errors import RunError, ToolFailed
+from salvor.errors import ToolFailed
 from salvor.events.claims import ClaimId
 from salvor.events.vocabulary import ToolCallCompleted
+from salvor.run_errors import RunError
 from salvor.runtime.outcome import Completed, Failed, OpenWrite, Parked
 from salvor.runtime.resolve import NotDone
 from salvor.runtime.run import Run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from salvor.events.store import Driver
+from salvor.events.records import Driver
 from salvor.stores.drivers import DriverLocks
 
 DRIVER = Driver(id="driver-1", pid=1, host=socket.gethostname())

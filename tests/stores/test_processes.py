@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from salvor.errors import LeaseHeld
 from salvor.events.chain import ChainCheck
 from salvor.events.store import Store
+from salvor.run_errors import LeaseHeld
 from salvor.store_errors import StoreBusy
 from salvor.stores.sqlite import SqliteStore
 from salvor.testing.clock import FakeClock

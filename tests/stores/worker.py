@@ -18,7 +18,7 @@ import anyio
 
 from salvor.clock import SystemIds
 from salvor.errors import SalvorError
-from salvor.events.store import Driver
+from salvor.events.records import Driver
 from salvor.stores.lockfile import FairLock
 from salvor.stores.schema import connect
 from salvor.stores.sqlite import SqliteStore

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import BaseModel
 
-from salvor.errors import JsonRefused, RunError, ToolFailed, ToolFailure
+from salvor.errors import JsonRefused, ToolFailed, ToolFailure
 from salvor.registry.registry import Registry
+from salvor.run_errors import RunError
 from salvor.testing.authors import call, call_async, context
 from salvor.tools.context import INJECTED, Context, activate
 from salvor.tools.contract import Retry

@@ -1,0 +1,202 @@
+"""What can be wrong with runs; the rest of the tree is in `salvor.errors`.
+
+SalvorError
+    RunError
+        UnknownRun, RunExists, AnswerRefused, OutputMisfit, AnswerConflict, LeaseHeld,
+        NotDoneRefused, RunInterrupted, RunStuck, Unconfirmed, SignalConflict
+        WrongState             the verb does not fit where the run stands
+            RunEnded, NotYet, DeadlinePassed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from salvor.errors import Problem, SalvorError, listed
+
+
+class RunError(SalvorError):
+    """A verb cannot be carried out on a run."""
+
+    code = "run"
+
+
+class UnknownRun(RunError):
+    """No run of that id is in the store."""
+
+    code = "unknown_run"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"there is no run {run_id} in this store.",
+            hint="`salvor list` shows the runs it holds.",
+        )
+        self.run_id = run_id
+
+
+class RunExists(RunError):
+    """A run of that id was started before."""
+
+    code = "run_exists"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"run {run_id} was started before.", hint=f"`salvor resume {run_id}` goes on with it."
+        )
+        self.run_id = run_id
+
+
+class WrongState(RunError):
+    """The run is not in a state in which the verb makes sense."""
+
+    code = "wrong_state"
+
+
+class AnswerRefused(RunError):
+    """An answer does not fit the schema of the question; nothing was recorded."""
+
+    code = "answer_refused"
+
+    def __init__(self, *, run_id: str, problems: Sequence[Problem]) -> None:
+        super().__init__(
+            f"the answer does not fit what run {run_id} asked for: {listed(problems)}.",
+            hint="The run is still waiting; nothing was recorded.",
+        )
+        self.run_id = run_id
+        self.problems = tuple(problems)
+
+
+class OutputMisfit(RunError):
+    """An output that an operator found does not fit what the tool gives; nothing was recorded."""
+
+    code = "output_misfit"
+
+    def __init__(self, *, run_id: str, tool: str, problems: Sequence[Problem]) -> None:
+        super().__init__(
+            f"the output does not fit what {tool} gives: {listed(problems)}.",
+            hint=f"Run {run_id} still needs reconciliation; nothing was recorded.",
+        )
+        self.run_id = run_id
+        self.tool = tool
+        self.problems = tuple(problems)
+
+
+class AnswerConflict(RunError):
+    """The park was answered by somebody else first (DURABILITY D1)."""
+
+    code = "answer_conflict"
+
+    def __init__(self, *, run_id: str, park_seq: int) -> None:
+        super().__init__(
+            f"the question at event {park_seq} of run {run_id} has been answered already.",
+            hint=f"`salvor history {run_id}` shows the answer.",
+        )
+        self.run_id = run_id
+        self.park_seq = park_seq
+
+
+class LeaseHeld(RunError):
+    """Another driver holds the run's lease."""
+
+    code = "lease_held"
+
+    def __init__(self, *, run_id: str, pid: int, host: str, expires_at: str) -> None:
+        super().__init__(
+            f"run {run_id} is being driven by process {pid} on {host}, "
+            f"whose lease ends at {expires_at}.",
+            hint="Wait for it, or end that process and try again.",
+        )
+        self.run_id = run_id
+        self.pid = pid
+        self.host = host
+        self.expires_at = expires_at
+
+
+class NotDoneRefused(RunError):
+    """The word "never happened" while the worker may still act (DURABILITY F2)."""
+
+    code = "worker_may_live"
+
+
+class RunInterrupted(RunError):
+    """The drive was asked to stop; the log is whole and ``resume`` goes on."""
+
+    code = "interrupted"
+
+
+class RunEnded(WrongState):
+    """The run has ended: nothing can be sent to it any more."""
+
+    code = "run_ended"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"run {run_id} has ended; nothing was recorded.")
+        self.run_id = run_id
+
+
+class NotYet(WrongState):
+    """The instant has not come yet, by the store's clock."""
+
+    code = "not_yet"
+
+    def __init__(self, *, run_id: str, until: str) -> None:
+        super().__init__(f"run {run_id} waits until {until}; nothing was recorded.")
+        self.run_id = run_id
+        self.until = until
+
+
+class DeadlinePassed(WrongState):
+    """The park's deadline has passed, by the store's clock: only its default answers it."""
+
+    code = "deadline_passed"
+
+    def __init__(self, *, run_id: str, deadline: str) -> None:
+        super().__init__(
+            f"run {run_id} could be answered until {deadline}; nothing was recorded.",
+            hint=f"`salvor wake {run_id}` lets it go on with what was to happen then.",
+        )
+        self.run_id = run_id
+        self.deadline = deadline
+
+
+class SignalConflict(RunError):
+    """The same sender's id came before with another signal."""
+
+    code = "signal_conflict"
+
+    def __init__(self, *, run_id: str, sender_id: str) -> None:
+        super().__init__(
+            f"run {run_id} has another signal with the sender's id {sender_id!r}.",
+            hint="Give each signal an id of its own; the same id says that it is the same signal.",
+        )
+        self.run_id = run_id
+        self.sender_id = sender_id
+
+
+class RunStuck(RunError):
+    """The run was taken over again and again without getting a step further (C4)."""
+
+    code = "run_stuck"
+
+    def __init__(self, *, run_id: str, takeovers: int, causes: Sequence[str]) -> None:
+        last = f" Last: {causes[-1]}." if causes else ""
+        super().__init__(
+            f"run {run_id} was taken over {takeovers} times without a new event.{last}",
+            hint=f"`salvor resume {run_id}` tries again.",
+        )
+        self.run_id = run_id
+        self.takeovers = takeovers
+        self.causes = tuple(causes)
+
+
+class Unconfirmed(RunError):
+    """The store was restored from a backup: keys may have been used that it forgot (G6)."""
+
+    code = "restore_unconfirmed"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the store was restored from a backup, so calls with keys may have been made "
+            "that it does not know of; nothing was executed.",
+            hint="Look what happened since the backup, then say `salvor store confirm`.",
+        )
