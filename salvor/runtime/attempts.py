@@ -21,7 +21,7 @@ from salvor.events.vocabulary import (
     failure_output,
 )
 from salvor.runtime.claiming import settling
-from salvor.runtime.completions import Completions
+from salvor.runtime.completions import Completions, Unrecorded
 from salvor.runtime.execution import (
     Ended,
     Execution,
@@ -34,8 +34,9 @@ from salvor.runtime.execution import (
 )
 from salvor.runtime.host import Host, Progress
 from salvor.runtime.middleware import call_of, within
-from salvor.runtime.outcome import OpenWrite
+from salvor.runtime.outcome import OpenWrite, Parked, parked_at
 from salvor.runtime.overtime import Finish
+from salvor.runtime.parking import Asks, Parking, Sleeps, parked
 from salvor.runtime.policy import Again, Fault, Open, decide, worst
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt, Rest
@@ -43,11 +44,12 @@ from salvor.store_errors import Fenced, StoreBusy, StoreError
 from salvor.tools.context import Context, Report
 from salvor.tools.contract import Retry
 from salvor.tools.function import FunctionTool
-from salvor.values import format_instant
+from salvor.values import format_instant, parse_instant
 
 _log = logging.getLogger("salvor.call")
 
 _LEASE_TRIES = 3
+_PARKED_IN_GATHER = "it asked to park its run, which a call inside gather() cannot"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +69,23 @@ class OpenCall:
 
 
 class Attempts:
-    """Executes open calls of one run."""
+    """Executes open calls of one run.
 
-    def __init__(self, host: Host, recorder: Recorder, run_id: str) -> None:
+    Args:
+        host: The process's parts.
+        recorder: The run's log.
+        run_id: The run.
+        gathered: For a read among others: it cannot park, and somebody else records it.
+    """
+
+    def __init__(
+        self, host: Host, recorder: Recorder, run_id: str, *, gathered: bool = False
+    ) -> None:
         self._host = host
         self._recorder = recorder
         self._run_id = run_id
-        self._completions = Completions(host, recorder, run_id)
+        self._gathered = gathered
+        self._completions = (Unrecorded if gathered else Completions)(host, recorder, run_id)
         self._execution = Execution(host.threads, host.shared, self._stands, self._abandoned)
         self._call: OpenCall | None = None
 
@@ -89,6 +101,10 @@ class Attempts:
             ended = await self._execute(call, executions)
             if isinstance(ended, Value):
                 return await self._complete(call, _output(call, ended), None)
+            if isinstance(ended, Asks | Sleeps):
+                if not self._gathered:
+                    raise Halt(Rest(await self._park(call, ended)))
+                ended = Fault(message=_PARKED_IN_GATHER, extent="yes", final=True)
             if isinstance(ended, Overrun):
                 ended = self._overran(call, ended, executions)
             call = replace(call, failed=(*call.failed, _attempt(started, ended)))
@@ -137,6 +153,8 @@ class Attempts:
         try:
             if isinstance(ended, Value):
                 await self._complete(call, _output(call, ended), None)
+            elif isinstance(ended, Asks | Sleeps):
+                await self._park(call, ended)
             elif ended.extent != "unknown" or ended.answer:
                 failure = _failure(call, ended, ended.extent, executions)
                 await self._complete(call, failure, ended.extent)
@@ -144,6 +162,13 @@ class Attempts:
                 await self._keep_returned(call, ended)
         except Halt:
             return  # the run was taken over; what the body came to is kept as late
+
+    async def _park(self, call: OpenCall, parking: Parking) -> Parked:
+        """Record the park with the completion; the claim stays held until it is over (E3)."""
+        completion, park = parked(parking, call.intent, call.failed or None)
+        due = parse_instant(parking.wake_at) if isinstance(parking, Sleeps) else None
+        await self._completions.record(call.intent, completion, park, claims=(), due=due)
+        return parked_at(self._run_id, completion.seq + 2, park)
 
     async def _keep_value(self, call: OpenCall, overrun: Overrun) -> None:
         ended = await outcome_of(call.tool, overrun)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from salvor.errors import ArgumentsRefused, JsonRefused, OutputRefused, ToolFailed, UnknownToolError
-from salvor.events.claims import ClaimId
-from salvor.events.cursor import Cursor, Dangling, Recorded
+from salvor.events.claims import Claim, ClaimId
+from salvor.events.cursor import Cursor, Dangling, Fresh, Recorded
 from salvor.events.vocabulary import (
     ERROR_SENTINEL,
-    EffectName,
     ToolCallCompleted,
     ToolCallRequested,
     failure_output,
 )
 from salvor.runtime.attempts import Attempts, OpenCall, open_write
+from salvor.runtime.caller import PLAIN, CallOptions
 from salvor.runtime.claiming import Claiming, taking
 from salvor.runtime.execution import storable
 from salvor.runtime.host import Host
+from salvor.runtime.options import key_for, with_options
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt, Rest
 from salvor.store_errors import Divergence, UnsupportedEvent
@@ -31,6 +33,8 @@ from salvor.values import (
     content_hash,
     text_hash,
 )
+
+Pair: TypeAlias = tuple[ToolCallRequested, ToolCallCompleted]
 
 CRASHED = "the process that made the call ended before its outcome was recorded"
 
@@ -46,17 +50,17 @@ class Calls:
         self._claiming = Claiming(host, recorder, run_id)
         self._attempts = Attempts(host, recorder, run_id)
 
-    async def call(self, tool: FunctionTool, raw: JsonObject) -> Any:
+    async def call(self, tool: FunctionTool, raw: JsonObject, options: CallOptions = PLAIN) -> Any:
         """Call a tool with raw arguments; returns the decoded output.
 
         Raises:
             ToolFailed: the call ended in a failure; the same live and on replay.
             Halt: the run stops here.
         """
-        intent, completion = await self._ended(tool, tool.name, raw)
-        return self._value(tool, intent, completion)
+        intent, completion = await self._ended(tool, raw, options)
+        return self.value(tool, intent, completion)
 
-    async def call_named(self, name: str, raw: JsonObject) -> Any:
+    async def call_named(self, name: str, raw: JsonObject, options: CallOptions = PLAIN) -> Any:
         """Call whatever tool has that name; an unknown name is a recorded failure."""
         try:
             as_json(name, what="the name of the tool")
@@ -70,62 +74,77 @@ class Calls:
         except UnknownToolError as error:
             unknown = error
         else:
-            return await self.call(tool, raw)
+            return await self.call(tool, raw, options)
         step = self._cursor.call(name, raw)
         if isinstance(step, Recorded):
-            return self._value(None, step.intent, step.completion)
+            return self.value(None, step.intent, step.completion)
         if isinstance(step, Dangling):
             raise Halt(Broken(unknown))
-        refusal = self._intent(name, raw, effect="read", given=raw)
-        completion = await self._refuse(refusal, "unknown_tool", str(unknown))
-        return self._value(None, refusal, completion)
+        intent = ToolCallRequested(
+            seq=self._recorder.next_seq,
+            tool=name,
+            input=raw,
+            effect="read",
+            idempotency_key=None,
+            given=content_hash(raw),
+        )
+        completion = _refused(intent, "unknown_tool", str(unknown))
+        await self._recorder.append(intent, completion)
+        return self.value(None, intent, completion)
 
-    async def _ended(
-        self, tool: FunctionTool, name: str, raw: JsonObject
-    ) -> tuple[ToolCallRequested, ToolCallCompleted]:
-        step = self._cursor.call(name, raw)
+    async def _ended(self, tool: FunctionTool, raw: JsonObject, options: CallOptions) -> Pair:
+        step = self._cursor.call(tool.name, raw)
         if isinstance(step, Recorded):
             return step.intent, step.completion
+        return await self.unended(tool, raw, step, options)
+
+    async def unended(
+        self, tool: FunctionTool, raw: JsonObject, step: Dangling | Fresh, options: CallOptions
+    ) -> Pair:
+        """Make a call that is not recorded to its end."""
         self._host.check_interrupt(self._run_id)
         if isinstance(step, Dangling):
-            return step.intent, await self._again(tool, step.intent)
-        return await self._live(tool, raw, step.first)
+            return step.intent, await self._again(tool, step.intent, options)
+        return await self._live(tool, raw, step.first, options)
 
     async def _live(
-        self, tool: FunctionTool, raw: JsonObject, first: ToolCallRequested | None
-    ) -> tuple[ToolCallRequested, ToolCallCompleted]:
+        self,
+        tool: FunctionTool,
+        raw: JsonObject,
+        first: ToolCallRequested | None,
+        options: CallOptions,
+    ) -> Pair:
         try:
             prepared = tool.prepare(raw)
-            declared = tool.key(prepared.arguments)
+            declared = key_for(tool, prepared.arguments, options)
+            tool = with_options(tool, options)
         except (ArgumentsRefused, JsonRefused) as error:
-            shown = raw if len(canonical_json(raw)) <= MAX_ARGUMENT_BYTES else {}
-            intent = self._intent(tool.name, shown, effect=tool.effect, given=raw, tool=tool)
-            return intent, await self._refuse(intent, "invalid_input", str(error))
+            pair = self.refusal(tool, raw, str(error), self._recorder.next_seq)
+            await self._recorder.append(*pair)
+            return pair
         claim_id = self._claim_id(tool, declared)
         while True:
             await self._claiming.alone(claim_id, tool.name)
-            intent = self._intent(
-                tool.name,
-                prepared.arguments,
-                effect=tool.effect,
-                given=raw,
-                tool=tool,
-                key=declared or self._derived_key(tool, first),
-            )
+            seq = self._recorder.next_seq
+            key = declared or self._derived_key(tool, seq if first is None else first.seq)
+            intent = self.intent(tool, prepared.arguments, raw, seq, key)
             take = taking(claim_id, intent, self._run_id)
             seen = await self._recorder.append(intent, claims=(take,) if take else ())
             if seen is None:
                 call = OpenCall(tool=tool, values=prepared.values, intent=intent, claim=claim_id)
                 return intent, await self._attempts.run(call)
             assert take is not None
+            assert isinstance(seen, Claim)
             completion = await self._claiming.answer(seen, intent, take)
             if completion is not None:
                 if completion.outcome is None:
-                    self._value(tool, intent, completion)  # a copy nobody here could read
+                    self.value(tool, intent, completion)  # a copy nobody here could read
                 await self._recorder.append(intent, completion)
                 return intent, completion
 
-    async def _again(self, tool: FunctionTool, intent: ToolCallRequested) -> ToolCallCompleted:
+    async def _again(
+        self, tool: FunctionTool, intent: ToolCallRequested, options: CallOptions
+    ) -> ToolCallCompleted:
         """Go on with a call whose outcome is unknown."""
         if intent.effect == "write":
             raise Halt(Rest(open_write(self._run_id, intent, CRASHED)))
@@ -141,30 +160,38 @@ class Calls:
         )
         return await self._attempts.run(call)
 
-    def _intent(
+    def intent(
         self,
-        name: str,
+        tool: FunctionTool,
         arguments: JsonObject,
-        *,
-        effect: EffectName,
         given: JsonObject,
-        tool: FunctionTool | None = None,
+        seq: int,
         key: str | None = None,
     ) -> ToolCallRequested:
+        """The intent of a call at position ``seq``."""
         return ToolCallRequested(
-            seq=self._recorder.next_seq,
-            tool=name,
+            seq=seq,
+            tool=tool.name,
             input=arguments,
-            effect=effect,
+            effect=tool.effect,
             idempotency_key=key,
-            tool_digest=None if tool is None else tool.digest,
+            tool_digest=tool.digest,
             given=content_hash(given),
         )
 
-    def _derived_key(self, tool: FunctionTool, first: ToolCallRequested | None) -> str | None:
+    def refusal(self, tool: FunctionTool, raw: JsonObject, message: str, seq: int) -> Pair:
+        """What is recorded of a call whose arguments are refused."""
+        shown = raw if len(canonical_json(raw)) <= MAX_ARGUMENT_BYTES else {}
+        intent = self.intent(tool, shown, raw, seq)
+        return intent, _refused(intent, "invalid_input", message)
+
+    def asks(self, tool: FunctionTool) -> bool:
+        """Whether a call of the tool may need an approval."""
+        return False
+
+    def _derived_key(self, tool: FunctionTool, seq: int) -> str | None:
         if tool.effect == "read":
             return None
-        seq = self._recorder.next_seq if first is None else first.seq
         # The canonical text of {run, seq, tool}; ids and tool names need no escaping.
         return text_hash(f'{{"run":"{self._run_id}","seq":{seq},"tool":"{tool.name}"}}')
 
@@ -173,21 +200,10 @@ class Calls:
             return None
         return ClaimId(namespace=self._host.namespace, scope=tool.claim_scope, key=key)
 
-    async def _refuse(
-        self, intent: ToolCallRequested, kind: str, message: str
-    ) -> ToolCallCompleted:
-        completion = ToolCallCompleted(
-            seq=intent.seq,
-            output=failure_output(kind=kind, message=message, attempts=0),
-            outcome="error",
-            extent="no",
-        )
-        await self._recorder.append(intent, completion)
-        return completion
-
-    def _value(
+    def value(
         self, tool: FunctionTool | None, intent: ToolCallRequested, completion: ToolCallCompleted
     ) -> Any:
+        """What a call that has ended gives its caller."""
         if completion.outcome == "error":
             raise failure(intent, completion)
         if completion.outcome is not None or tool is None:
@@ -206,6 +222,29 @@ class Calls:
                 recorded="an output of another type",
                 requested=error.message,
             ) from None
+
+
+def bound(tool: FunctionTool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> JsonObject:
+    """The raw arguments of a call with Python values.
+
+    Raises:
+        ToolFailed: they have no JSON form; nothing was recorded.
+    """
+    try:
+        return tool.bind(args, kwargs)
+    except (JsonRefused, ArgumentsRefused) as error:
+        raise ToolFailed(
+            tool=tool.name, kind="invalid_input", message=error.message, extent="no"
+        ) from error
+
+
+def _refused(intent: ToolCallRequested, kind: str, message: str) -> ToolCallCompleted:
+    return ToolCallCompleted(
+        seq=intent.seq,
+        output=failure_output(kind=kind, message=message, attempts=0),
+        outcome="error",
+        extent="no",
+    )
 
 
 def failure(intent: ToolCallRequested, completion: ToolCallCompleted) -> ToolFailed:

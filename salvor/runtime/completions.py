@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 
 import anyio
 
 from salvor.errors import Extent
 from salvor.events.claims import ClaimChange, ClaimId
 from salvor.events.records import LateResult
-from salvor.events.vocabulary import ToolCallCompleted, ToolCallRequested
+from salvor.events.vocabulary import Event, ToolCallCompleted, ToolCallRequested
 from salvor.runtime.claiming import settling
 from salvor.runtime.execution import Value
 from salvor.runtime.host import Host
+from salvor.runtime.parking import Parking
 from salvor.runtime.policy import Fault
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt
@@ -57,16 +59,17 @@ class Completions:
         self,
         intent: ToolCallRequested,
         completion: ToolCallCompleted,
-        *then: ToolCallRequested,
+        *then: Event,
         claims: tuple[ClaimChange, ...],
+        due: datetime | None = None,
     ) -> None:
-        """Record what a body did, or keep it as late.
+        """Record what a body did, and what follows from it at once, or keep it as late.
 
         Raises:
             Halt: the run was taken over, or the store is closed.
         """
         try:
-            await self._recorder.append_surely(completion, *then, claims=claims)
+            await self._recorder.append_surely(completion, *then, claims=claims, due=due)
         except StoreError as error:
             await self._keep(intent, completion)
             raise Halt(Broken(error)) from error
@@ -75,12 +78,15 @@ class Completions:
             await self._keep(intent, completion)
             raise
 
-    async def keep(self, intent: ToolCallRequested, ended: Value | Fault) -> None:
+    async def keep(self, intent: ToolCallRequested, ended: Value | Parking | Fault) -> None:
         """Keep what an execution came to, as a late result."""
         if isinstance(ended, Value):
             await self.keep_late(intent, "output", canonical_json(ended.output), None)
-        else:
+        elif isinstance(ended, Fault):
             await self.keep_late(intent, "error", canonical_json(ended.message), ended.extent)
+        else:
+            message = f"it asked to park its run, too late: {ended}"
+            await self.keep_late(intent, "error", canonical_json(message), "yes")
 
     async def keep_late(
         self, intent: ToolCallRequested, outcome: str, value: str, extent: Extent | None
@@ -118,3 +124,17 @@ class Completions:
                 value = canonical_json(completion.output)
                 outcome = completion.outcome or "output"
                 await self.keep_late(intent, outcome, value, completion.extent)
+
+
+class Unrecorded(Completions):
+    """For reads that somebody else records: what they end in is only given back."""
+
+    async def complete(
+        self,
+        claim: ClaimId | None,
+        intent: ToolCallRequested,
+        completion: ToolCallCompleted,
+        extent: Extent | None,
+    ) -> ToolCallCompleted:
+        """Give the completion back."""
+        return completion

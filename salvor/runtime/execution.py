@@ -15,10 +15,12 @@ from salvor.runtime.bodies import Body, BodyThreads
 from salvor.runtime.cancellation import cancellations, is_cancellation
 from salvor.runtime.foreign import verdict
 from salvor.runtime.opening import open_dependency
+from salvor.runtime.parking import Parking, parking_of
 from salvor.runtime.policy import Fault, worst
 from salvor.runtime.shared import Shared
 from salvor.tools.context import Context, activate
 from salvor.tools.function import FunctionTool
+from salvor.tools.parking import SleepRequest, SuspendRequest
 from salvor.values import JsonValue, canonical_json
 
 
@@ -41,7 +43,7 @@ class Overrun:
     opened: AsyncExitStack
 
 
-Ended: TypeAlias = Value | Fault | Overrun
+Ended: TypeAlias = Value | Parking | Fault | Overrun
 
 
 class GaveUp:
@@ -188,7 +190,7 @@ def _overrun(body: Body[Any], stack: AsyncExitStack | None) -> Overrun:
     return Overrun(body, stack.pop_all() if stack else AsyncExitStack())
 
 
-async def outcome_of(tool: FunctionTool, overrun: Overrun) -> Value | Fault:
+async def outcome_of(tool: FunctionTool, overrun: Overrun) -> Value | Parking | Fault:
     """How a body that outlived its wait ended after all."""
     held = _Held()
 
@@ -211,7 +213,7 @@ class _Held:
     __slots__ = ("ended", "raised")
 
     def __init__(self) -> None:
-        self.ended: Value | Fault | None = None
+        self.ended: Value | Parking | Fault | None = None
         self.raised: BaseException | None = None
 
     async def body(self, tool: FunctionTool, running: Coroutine[Any, Any, Any]) -> None:
@@ -244,16 +246,18 @@ def _unwound(held: _Held, error: Exception) -> Fault:
         return ended
     # Clean-up can only make it worse: a commit may hang on it.
     message = f"clean-up after the body failed: {causes(error)}"
-    if isinstance(ended, Value):
-        returned = canonical_json(ended.output)
+    if not isinstance(ended, Fault):
+        returned = canonical_json(ended.output) if isinstance(ended, Value) else None
         return Fault(message=message, extent="unknown", returned=returned)
     return replace(
         ended, message=f"{ended.message}; {message}", extent=worst(ended.extent, "unknown")
     )
 
 
-def value_of(tool: FunctionTool, result: Any) -> Value | Fault:
-    """What a body returned, as checked JSON."""
+def value_of(tool: FunctionTool, result: Any) -> Value | Parking | Fault:
+    """What a body returned, as checked JSON, or the park it asked for."""
+    if isinstance(result, SuspendRequest | SleepRequest):
+        return parking_of(tool, result)
     try:
         return Value(tool.encode_output(result))
     except Exception as error:

@@ -17,13 +17,14 @@ import anyio.lowlevel
 from salvor.errors import Extent, JsonRefused, OutputRefused, PluginError
 from salvor.events.vocabulary import ToolCallRequested
 from salvor.runtime.execution import Ended, Overrun, Value, causes, storable, timed_out
+from salvor.runtime.parking import Asks, Parking, Sleeps
 from salvor.runtime.policy import Fault, worst
-from salvor.tools.around import Call, Failure, Guard, Outcome, Output
+from salvor.tools.around import Call, Failure, Guard, Outcome, Output, Sleep, Suspend
 from salvor.tools.context import Context
 from salvor.tools.function import FunctionTool
 from salvor.values import MAX_OUTPUT_BYTES, JsonValue, as_json, canonical_json
 
-Known: TypeAlias = Value | Fault
+Known: TypeAlias = Value | Parking | Fault
 Execute: TypeAlias = Callable[[], Awaitable[Ended]]
 
 
@@ -126,7 +127,7 @@ async def _asked(guard: Guard, call: Call, step: _Step) -> Outcome:
     except Exception as error:
         word = "failed after it" if step.entered else "denied it"
         return Failure(message=storable(f"{guard.name} {word}: {causes(error)}"))
-    if isinstance(returned, Output | Failure):
+    if isinstance(returned, Output | Suspend | Sleep | Failure):
         return returned
     what = type(returned).__name__
     return Failure(message=f"{guard.name} gave back a {what} instead of an Output or a Failure")
@@ -135,7 +136,7 @@ async def _asked(guard: Guard, call: Call, step: _Step) -> Outcome:
 def _unexecuted(guard: Guard, call: Call, tool: FunctionTool, returned: Outcome) -> Known:
     if isinstance(returned, Failure):
         return _fault(returned)
-    if call.effect == "read":
+    if call.effect == "read" and isinstance(returned, Output):
         return _checked(guard, tool, returned.value, extent_of_refusal="no")
     return Fault(
         message=f"{guard.name} answered in place of the tool, which only a read allows",
@@ -148,12 +149,14 @@ def _settled(
     guard: Guard, call: Call, tool: FunctionTool, known: Known, returned: Outcome
 ) -> Known:
     """What an execution and what a middleware says of it come to."""
-    if isinstance(known, Value):
-        if isinstance(returned, Output):
+    if not isinstance(known, Fault):
+        if isinstance(returned, Failure):
+            return replace(_fault(returned), extent="yes", final=True)
+        if isinstance(known, Value) and isinstance(returned, Output):
             return _checked(guard, tool, returned.value, extent_of_refusal="yes")
-        return replace(_fault(returned), extent="yes", final=True)
-    if isinstance(returned, Output):
-        if call.effect == "read":
+        return known  # a park is the tool's alone: none is put off, and none made up
+    if not isinstance(returned, Failure):
+        if call.effect == "read" and isinstance(returned, Output):
             return _checked(guard, tool, returned.value, extent_of_refusal=known.extent)
         return known
     said = _fault(returned)
@@ -196,6 +199,11 @@ def _fault(failure: Failure) -> Fault:
 def _shown(known: Known) -> Outcome:
     if isinstance(known, Value):
         return Output(copy.deepcopy(known.output))
+    if isinstance(known, Asks):
+        schema = copy.deepcopy(known.schema)
+        return Suspend(reason=known.reason, schema=schema, signal=known.signal)
+    if isinstance(known, Sleeps):
+        return Sleep(known.wake_at)
     return Failure(
         message=known.message,
         extent=known.extent,

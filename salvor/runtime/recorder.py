@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
 
 import anyio
 
@@ -13,9 +15,9 @@ from salvor.events.chain import row_hash
 from salvor.events.claims import Claim, ClaimChange
 from salvor.events.codec import decode, encode_event
 from salvor.events.guard import misplaced
-from salvor.events.records import Append, Fence, Head, Row
+from salvor.events.records import Append, Cancel, Fence, Head, Row, Signal
 from salvor.events.store import Store
-from salvor.events.vocabulary import Event, ToolCallCompleted
+from salvor.events.vocabulary import TERMINAL, Event, ToolCallCompleted
 from salvor.store_errors import (
     AppendRefused,
     CommitUnknown,
@@ -88,18 +90,39 @@ class Recorder:
         """The position of the next event."""
         return self._length
 
-    async def append(self, *events: Event, claims: tuple[ClaimChange, ...] = ()) -> Claim | None:
+    async def append(
+        self,
+        *events: Event,
+        claims: tuple[ClaimChange, ...] = (),
+        due: datetime | None = None,
+        consumes: int | None = None,
+        unless_signal: str | None = None,
+        heeds_cancel: bool = False,
+    ) -> Claim | Signal | Cancel | None:
         """Record events; durable when this returns ``None``.
 
+        Args:
+            events: What happened, in order.
+            claims: What becomes of claims with it.
+            due: When the run is to be looked at again, if it rests now.
+            consumes: The number of the signal that the last event answers with.
+            unless_signal: Record nothing while a signal of that name is unconsumed.
+            heeds_cancel: Record nothing while a cancel stands.
+
         Returns:
-            The claim that stands in the way when a `TakeClaim` was refused: then nothing
-            was recorded.
+            What stands in the way, and nothing was recorded: the claim when a `TakeClaim`
+            was refused, the signal, or the cancel.
 
         Raises:
             Fenced: the run was taken over.
             StoreError: the store failed; nothing was recorded.
         """
-        append = self._prepare(events, claims)
+        append = replace(
+            self._prepare(events, claims, due),
+            consumes=consumes,
+            unless_signal=unless_signal,
+            heeds_cancel=heeds_cancel,
+        )
         try:
             seen = await self._store.append(append)
         except CommitUnknown:
@@ -110,7 +133,12 @@ class Recorder:
             self._advance(append, events[-1])
         return seen
 
-    async def append_surely(self, *events: Event, claims: tuple[ClaimChange, ...] = ()) -> None:
+    async def append_surely(
+        self,
+        *events: Event,
+        claims: tuple[ClaimChange, ...] = (),
+        due: datetime | None = None,
+    ) -> None:
         """Record what must not be lost: try again until it is stored or the run is fenced.
 
         A full disk or a busy store passes; what a body did does not come back (G4).
@@ -119,7 +147,7 @@ class Recorder:
             Fenced, Conflict: the run is another's.
             StoreError: the store will not do better by waiting.
         """
-        append = self._prepare(events, claims)
+        append = self._prepare(events, claims, due)
         delay = _RETRY_FIRST
         while True:
             try:
@@ -151,7 +179,9 @@ class Recorder:
         found = decode(row.envelope, run_id=self.fence.run_id, seq=row.seq).event
         return found == completion
 
-    def _prepare(self, events: tuple[Event, ...], claims: tuple[ClaimChange, ...]) -> Append:
+    def _prepare(
+        self, events: tuple[Event, ...], claims: tuple[ClaimChange, ...], due: datetime | None
+    ) -> Append:
         return Append(
             fence=self.fence,
             length=self._length,
@@ -166,6 +196,8 @@ class Recorder:
             ),
             nonce=f"{self.fence.token}.{next(self._counter)}",
             claims=claims,
+            due=due,
+            ends=isinstance(events[-1], TERMINAL),
         )
 
     def _advance(self, append: Append, last: Event) -> None:

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 import anyio
 
-from salvor.errors import (
-    ArgumentsRefused,
-    ConcurrentUseError,
-    JsonRefused,
-    OutputRefused,
-    RunStopped,
-    ToolFailed,
-)
+from salvor.errors import ConcurrentUseError, OutputRefused, RunStopped, ToolFailed
 from salvor.events.cursor import Answered, Cursor
 from salvor.events.vocabulary import NowObserved, RandomObserved, Suspended
-from salvor.runtime.calls import Calls
+from salvor.runtime.caller import PLAIN, Caller, CallOptions, CallSpec
+from salvor.runtime.calls import Calls, bound
+from salvor.runtime.gathering import CallsFailed, Gathering
 from salvor.runtime.host import Host
+from salvor.runtime.options import checked_options
 from salvor.runtime.outcome import Parked
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, CutOff, Halt, Rest, Stop
 from salvor.store_errors import Divergence
-from salvor.tools.context import Context
 from salvor.tools.schema import ValueType
 from salvor.values import JsonObject, JsonValue, as_json, format_instant, parse_instant
 
-P = ParamSpec("P")
-R = TypeVar("R")
 A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
 
 
-class Run:
+class Run(Caller):
     """Drives one run: every step is answered from the log, or made and recorded.
 
     One step at a time. Once the run has come to rest (parked, a write left open, the lease
@@ -62,53 +57,68 @@ class Run:
         """Why the run stands still; ``None`` while it may go on."""
         return self._stop
 
-    @overload
-    async def call(
-        self,
-        fn: Callable[Concatenate[Context, P], Awaitable[R]],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> R: ...
+    def options(self, *, timeout: float | None = None, key: str | int | None = None) -> RunOptions:
+        """This run with other options for the calls that are made of what is returned.
+
+        Args:
+            timeout: Seconds to wait for a body, instead of the tool's own.
+            key: A declared key: two calls of one tool with one key are the same call, in all
+                runs and processes. For tools that declare none; not for a read.
+        """
+        return RunOptions(self, checked_options(timeout=timeout, key=key))
 
     @overload
-    async def call(
-        self, fn: Callable[Concatenate[Context, P], R], /, *args: P.args, **kwargs: P.kwargs
-    ) -> R: ...
+    async def gather(self, one: CallSpec[A], /) -> tuple[A]: ...
 
     @overload
-    async def call(
-        self, fn: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> R: ...
+    async def gather(self, one: CallSpec[A], two: CallSpec[B], /) -> tuple[A, B]: ...
 
     @overload
-    async def call(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    async def gather(
+        self, one: CallSpec[A], two: CallSpec[B], three: CallSpec[C], /
+    ) -> tuple[A, B, C]: ...
 
-    async def call(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call a tool; its output as the tool's return annotation has it.
+    @overload
+    async def gather(self, /, *specs: CallSpec[A]) -> tuple[A, ...]: ...
+
+    async def gather(self, /, *specs: CallSpec[Any]) -> tuple[Any, ...]:
+        """Make calls of read tools concurrently; their values in the order given.
+
+        All of them end, whatever becomes of some; they are recorded in the order given.
+
+        Args:
+            specs: What to call: ``spec(find, "a")``.
 
         Raises:
-            ToolFailed: the call ended in a failure. Nothing else is raised that a workflow
-                could handle.
+            ExceptionGroup: of the `ToolFailed` of those that failed.
         """
+        with self._step(f"gather() of {len(specs)} calls"):
+            return await Gathering(self._host, self._recorder, self._cursor, self._id).made(specs)
+
+    async def _call(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        return await self.call_with(PLAIN, fn, args, kwargs)
+
+    async def _call_named(self, name: str, arguments: JsonObject) -> Any:
+        return await self.call_named_with(PLAIN, name, arguments)
+
+    async def call_with(
+        self,
+        options: CallOptions,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        """`call` with options."""
         with self._step(f"a call of {getattr(fn, '__name__', fn)}"):
             tool = self._host.registry.for_function(fn)
-            try:
-                raw = tool.bind(args, kwargs)
-            except (JsonRefused, ArgumentsRefused) as error:
-                raise ToolFailed(
-                    tool=tool.name, kind="invalid_input", message=error.message, extent="no"
-                ) from error
-            return await self._calls.call(tool, raw)
+            return await self._calls.call(tool, bound(tool, args, kwargs), options)
 
-    async def call_named(self, name: str, arguments: JsonObject) -> Any:
-        """Call the tool of that name with JSON arguments.
-
-        Raises:
-            ToolFailed: the call ended in a failure, or there is no such tool.
-        """
+    async def call_named_with(self, options: CallOptions, name: str, arguments: JsonObject) -> Any:
+        """`call_named` with options."""
         with self._step(f"the call of {name}"):
-            return await self._calls.call_named(name, arguments)
+            return await self._calls.call_named(name, arguments, options)
 
     async def now(self) -> datetime:
         """The time, read once and recorded: aware, UTC, microseconds."""
@@ -191,7 +201,7 @@ class Run:
         self._busy = name
         try:
             yield
-        except (ToolFailed, RunStopped):
+        except (ToolFailed, RunStopped, CallsFailed):
             raise
         except Halt as halt:
             self._keep(halt.stop)
@@ -207,3 +217,21 @@ class Run:
             if self._idle is not None:
                 self._idle.set()
                 self._idle = None
+
+
+class RunOptions(Caller):
+    """A run whose calls have options; see `Run.options`."""
+
+    __slots__ = ("_options", "_run")
+
+    def __init__(self, run: Run, options: CallOptions) -> None:
+        self._run = run
+        self._options = options
+
+    async def _call(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        return await self._run.call_with(self._options, fn, args, kwargs)
+
+    async def _call_named(self, name: str, arguments: JsonObject) -> Any:
+        return await self._run.call_named_with(self._options, name, arguments)

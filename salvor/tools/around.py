@@ -62,7 +62,29 @@ class Failure:
     retry_after: float | None = None
 
 
-Outcome: TypeAlias = Output | Failure
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspend:
+    """The tool parked its run until somebody answers.
+
+    Attributes:
+        reason: What is asked.
+        schema: JSON Schema of the answer.
+        signal: The signal that is waited for, if it is no person.
+    """
+
+    reason: str
+    schema: JsonValue
+    signal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """The tool parked its run until an instant (RFC 3339)."""
+
+    wake_at: str
+
+
+Outcome: TypeAlias = Output | Suspend | Sleep | Failure
 Next: TypeAlias = Callable[[], Awaitable[Outcome]]
 Middleware: TypeAlias = Callable[[Call, Next], Awaitable[Outcome]]
 
