@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
-from salvor.config import Config, ToolSettings, find_config
-from salvor.errors import ConfigError
+from salvor.config import ApprovalSettings, Config, ToolSettings, find_config
+from salvor.errors import ConfigError, JsonRefused
 from salvor.events.store import Store
 from salvor.plugins.lifespans import lifespans_open
 from salvor.plugins.loader import Plugins, load_plugins
@@ -21,6 +21,7 @@ from salvor.runtime.host import Progress
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.targets import load_module
 from salvor.stores.connect import open_store
+from salvor.tools.approval import ApprovalRule
 from salvor.tools.contract import Retry
 
 DEFAULT_STORE = "./salvor.db"
@@ -69,7 +70,9 @@ async def open_runtime(
     clock = clock or SystemClock()
     registry = registry if registry is not None else Registry()
     loads = plugins is True
-    plugins = furnish(registry, _said(config), plugins=plugins, modules=modules)
+    said = _said(config)
+    plugins = furnish(registry, said, plugins=plugins, modules=modules)
+    approvals = approval_rules(said)
     if loads:
         _log_reports(plugins)
     async with lifespans_open(plugins.lifespans) as guards:
@@ -84,6 +87,7 @@ async def open_runtime(
             max_threads=max_threads,
             progress=progress,
             guards=(*guards, *plugins.middleware),
+            approvals=approvals,
         )
         async with runtime:
             yield runtime
@@ -140,6 +144,29 @@ def _operate(registry: Registry, config: Config, plugins: Plugins) -> None:
         raise ConfigError(source=error.source, faults=[*error.faults, *missing]) from None
 
 
+def approval_rules(config: Config) -> tuple[ApprovalRule, ...]:
+    """The operator's rules of approval.
+
+    Raises:
+        ConfigError: a rule cannot be used.
+    """
+    try:
+        return tuple(_rule(said, number) for number, said in enumerate(config.approvals))
+    except JsonRefused as error:
+        raise ConfigError(source=config.source, faults=[error.message]) from None
+
+
+def _rule(said: ApprovalSettings, number: int) -> ApprovalRule:
+    tools, effects = said.tools or (), said.effect or ()
+    return ApprovalRule(
+        tools=(tools,) if isinstance(tools, str) else tools,
+        effects=(effects,) if isinstance(effects, str) else effects,
+        when=said.when,
+        deadline=said.deadline,
+        place=f"approvals.{number}.",
+    )
+
+
 def _said(config: Config | str | os.PathLike[str] | None) -> Config:
     return config if isinstance(config, Config) else find_config(config)
 
@@ -158,6 +185,7 @@ def _word(said: ToolSettings, line: int) -> Word:
         claim_scope=said.claim_scope,
         retry=Retry(attempts=retry.attempts, backoff=retry.backoff) if retry is not None else None,
         timeout=said.timeout,
+        approval=said.approval,
         place=f"line {line}: " if line else "",
     )
 

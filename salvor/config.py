@@ -24,6 +24,9 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 _Text = Annotated[str, Strict(), Field(min_length=1)]
 _Texts = Annotated[tuple[_Text, ...], Strict(False)]
+_Effects = Annotated[
+    tuple[Literal["read", "idempotent", "write"], ...], Strict(False), Field(min_length=1)
+]
 
 
 def _seconds(value: Any) -> Any:
@@ -63,6 +66,7 @@ class ToolSettings(_Table):
         claim_scope: The name under which its keys are claimed.
         retry: How often a failed call is tried.
         timeout: Seconds to wait for a call.
+        approval: Whether a person has to say yes to each call.
     """
 
     effect: Literal["read", "idempotent", "write"] | None = None
@@ -70,6 +74,23 @@ class ToolSettings(_Table):
     claim_scope: _Text | None = None
     retry: RetrySettings | None = None
     timeout: _Seconds | None = None
+    approval: bool | None = None
+
+
+class ApprovalSettings(_Table):
+    """One ``[[approvals]]``: calls that a person has to say yes to first.
+
+    Attributes:
+        tools: Patterns of tool names, such as ``pay_*``; all by default.
+        effect: One effect or several; all by default.
+        when: By argument, the JSON Schema it has to fit for the rule to hold.
+        deadline: Seconds to approve; after that it is a no.
+    """
+
+    tools: _Text | _Texts | None = None
+    effect: Literal["read", "idempotent", "write"] | _Effects | None = None
+    when: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    deadline: _Seconds | None = None
 
 
 Settings: TypeAlias = Mapping[str, Any]
@@ -84,6 +105,7 @@ class Config(_Table):
         allow_plugins: Only these plugins load; `None` allows all.
         block_plugins: None of these plugins loads.
         plugins: By the normalised name of a distribution, the settings of its plugins.
+        approvals: Which calls a person has to say yes to first.
         source: The file, for messages.
         lines: By tool, the line its table begins at, or 0.
     """
@@ -93,6 +115,7 @@ class Config(_Table):
     allow_plugins: tuple[str, ...] | None = None
     block_plugins: tuple[str, ...] = ()
     plugins: Mapping[str, Settings] = Field(default_factory=dict)
+    approvals: tuple[ApprovalSettings, ...] = ()
     source: str = DEFAULT_PATH
     lines: Mapping[str, int] = Field(default_factory=dict)
 
@@ -171,7 +194,7 @@ class _Reader:
         self._faults: list[str] = []
 
     def config(self) -> Config:
-        self._known(self._root, ("tools", "plugins"), ())
+        self._known(self._root, ("tools", "plugins", "approvals"), ())
         tools = self._table(self._root, "tools", ())
         plugins = self._table(self._root, "plugins", ())
         made: dict[str, Any] = {
@@ -180,6 +203,7 @@ class _Reader:
             "allow_plugins": self._texts(plugins, "allow", ("plugins",)),
             "block_plugins": self._texts(plugins, "block", ("plugins",)) or (),
             "plugins": self._plugins(plugins),
+            "approvals": self._approvals(),
         }
         if self._faults:
             raise ConfigError(source=self._source, faults=self._faults)
@@ -198,6 +222,20 @@ class _Reader:
             except ValidationError as error:
                 self._tell_all(error, ("tools", name))
         return made
+
+    def _approvals(self) -> tuple[ApprovalSettings, ...]:
+        found = self._root.get("approvals", [])
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            said = f"it has to be a list of tables, [[approvals]], got {_got(found)}."
+            self._tell(("approvals",), said)
+            return ()
+        made = []
+        for number, table in enumerate(found):
+            try:
+                made.append(ApprovalSettings.model_validate(table))
+            except ValidationError as error:
+                self._tell_all(error, ("approvals", str(number)), ApprovalSettings)
+        return tuple(made)
 
     def _plugins(self, tables: dict[str, Any]) -> dict[str, Settings]:
         made: dict[str, Settings] = {}
@@ -241,7 +279,12 @@ class _Reader:
             if key not in options:
                 self._tell((*at, key), f"there is no such key. {_nearest(key, options)}")
 
-    def _tell_all(self, error: ValidationError, at: tuple[str, ...]) -> None:
+    def _tell_all(
+        self,
+        error: ValidationError,
+        at: tuple[str, ...],
+        table: type[ToolSettings | ApprovalSettings] = ToolSettings,
+    ) -> None:
         seen: set[tuple[str, ...]] = set()
         for fault in error.errors(include_url=False):
             step = fault["loc"][0] if fault["loc"] else ""
@@ -251,7 +294,7 @@ class _Reader:
                 continue
             seen.add(place)
             if fault["type"] == "extra_forbidden":
-                model = RetrySettings if within else ToolSettings
+                model = RetrySettings if within else table
                 near = _nearest(place[-1], tuple(model.model_fields))
                 self._tell(place, f"there is no such key. {near}")
             else:

@@ -15,9 +15,13 @@ _quotes = re.compile(r'"""|' + "'''")
 
 
 def lines_of(text: str) -> dict[Path, int]:
-    """By key, the first line that names it, counted from 1."""
+    """By key, the first line that names it, counted from 1.
+
+    A table of a list, ``[[name]]``, has its number in its path: ``("name", "0")``.
+    """
     found: dict[Path, int] = {}
     table: Path | None = ()
+    counted: dict[Path, int] = {}
     inside: str | None = None
     for number, line in enumerate(text.splitlines(), 1):
         before, inside = inside, _still_inside(line, inside)
@@ -26,6 +30,9 @@ def lines_of(text: str) -> dict[Path, int]:
         header = _header(line)
         if header is not None:
             table = _path(f"[{header[1]}]")
+            if table is not None and line.lstrip().startswith("[["):
+                counted[table] = counted.get(table, -1) + 1
+                table = (*table, str(counted[table]))
             _note(found, table, number)
         key = _key(line) if header is None and table is not None else None
         if key is not None:

@@ -97,7 +97,7 @@ def test_a_time_is_seconds_or_says_its_unit(text: str, seconds: float) -> None:
     ("text", "fault"),
     [
         ("[tool.a]", "line 1: tool: there is no such key. Did you mean 'tools'?"),
-        ("x = 1", "line 1: x: there is no such key. There are: tools, plugins."),
+        ("x = 1", "line 1: x: there is no such key. There are: tools, plugins, approvals."),
         ("tools = 1", "line 1: tools: it has to be a table, got 1."),
         (
             '[tools]\nmodule = ["a"]',

@@ -23,6 +23,7 @@ class Word:
         claim_scope: The name under which keys are claimed.
         retry: How often a failed call is tried.
         timeout: Seconds to wait for a call.
+        approval: Whether a person has to say yes to each call.
         place: Where it was said, for messages.
     """
 
@@ -31,6 +32,7 @@ class Word:
     claim_scope: str | None = None
     retry: Retry | None = None
     timeout: float | None = None
+    approval: bool | None = None
     place: str = ""
 
 
@@ -55,6 +57,7 @@ _OPTIONS: Mapping[str, str] = {
     "claim_scope": "claim_scope",
     "retry": "retry",
     "timeout": "timeout",
+    "approval": "approval",
 }
 
 
@@ -102,6 +105,8 @@ def _shown(value: Any) -> str:
         return "none"
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, Retry):
         return f"{value.attempts} attempts, backoff {value.backoff:g} s"
     if callable(value):

@@ -17,7 +17,7 @@ from salvor.registry.naming import ALL, Naming, Selection
 from salvor.registry.nearest import did_you_mean, nearest
 from salvor.registry.operators import Difference, Word, differences, worded
 from salvor.registry.shelf import Shelf
-from salvor.tools.contract import Effect, KeyDeclaration, Retry, place_of
+from salvor.tools.contract import ApprovalDeclaration, Effect, KeyDeclaration, Retry, place_of
 from salvor.tools.decorator import make_meta, tool_meta
 from salvor.tools.function import FunctionTool, function_tool
 from salvor.values import JsonObject
@@ -97,6 +97,7 @@ class Registry:
         refusals: Sequence[type[Exception]] = (),
         exceptions: Literal["failed"] | None = None,
         timeout: float | None = None,
+        approval: ApprovalDeclaration = False,
         inline: bool = False,
         tags: Sequence[str] = (),
         replace: bool = False,
@@ -119,6 +120,7 @@ class Registry:
             refusals=refusals,
             exceptions=exceptions,
             timeout=timeout,
+            approval=approval,
             inline=inline,
             tags=tags,
         )

@@ -16,6 +16,7 @@ from salvor.runtime.bodies import BodyThreads
 from salvor.runtime.leases import LeaseKeeper
 from salvor.runtime.overtime import Overtime
 from salvor.runtime.shared import Shared
+from salvor.tools.approval import ApprovalRule
 from salvor.tools.around import Guard
 
 
@@ -38,7 +39,7 @@ class Host:
     ``lease`` and ``claim_wait`` are in seconds; ``namespace`` is the operator's, for claims;
     ``interrupted`` is set when every drive is to stop after its running call; ``progress``
     is told what tools report, in whatever thread they run; ``guards`` stand around every
-    execution, the first one outermost.
+    execution, the first one outermost; ``approvals`` say which calls a person approves first.
     """
 
     store: Store
@@ -57,6 +58,7 @@ class Host:
     namespace: str = "default"
     progress: Callable[[Progress], None] | None = None
     guards: tuple[Guard, ...] = ()
+    approvals: tuple[ApprovalRule, ...] = ()
 
     def check_interrupt(self, run_id: str) -> None:
         """Stop here if the process was asked to.

@@ -29,6 +29,7 @@ from salvor.runtime.resolve import Resolution, ResolvedOutput
 from salvor.runtime.run import Run
 from salvor.runtime.shared import Shared
 from salvor.runtime.workflow import SINGLE, bind, define, single_call
+from salvor.tools.approval import ApprovalRule
 from salvor.tools.around import Guard
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonObject, JsonValue, parse_run_id
@@ -63,6 +64,7 @@ class Runtime:
         max_threads: Synchronous bodies that run at a time.
         progress: Told what tools report with `Context.progress`, in the tool's thread.
         guards: Middleware around every execution, the first one outermost.
+        approvals: Which calls a person has to approve first.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Runtime:
         max_threads: int = DEFAULT_LIMIT,
         progress: Callable[[Progress], None] | None = None,
         guards: Sequence[Guard] = (),
+        approvals: Sequence[ApprovalRule] = (),
     ) -> None:
         self.registry = registry
         self.store = store
@@ -100,6 +103,7 @@ class Runtime:
             namespace=namespace,
             progress=progress,
             guards=tuple(guards),
+            approvals=tuple(approvals),
         )
         self._driving = Driving(self._host)
         self._operator = Operator(self._host)

@@ -16,6 +16,7 @@ EFFECTS: tuple[Effect, ...] = ("read", "idempotent", "write")
 
 KeyFunction: TypeAlias = Callable[[dict[str, Any]], Any]
 KeyDeclaration: TypeAlias = str | tuple[str, ...] | KeyFunction
+ApprovalDeclaration: TypeAlias = bool | Callable[[dict[str, Any]], bool]
 
 STAMP = "__salvor_tool__"
 NAMES = "__salvor_names__"
@@ -59,6 +60,7 @@ class ToolMeta:
     refusals: tuple[type[Exception], ...] = ()
     exceptions: Literal["failed"] | None = None
     timeout: float | None = None
+    approval: ApprovalDeclaration = False
     inline: bool = False
     tags: tuple[str, ...] = ()
 
@@ -111,6 +113,11 @@ def check_meta(meta: ToolMeta, where: str | None = None) -> None:
         ("retry", meta.retry is None or type(meta.retry) is Retry, "a Retry"),
         ("exceptions", meta.exceptions in (None, "failed"), "None or 'failed'"),
         ("timeout", _seconds_or_none(meta.timeout), "a number of seconds above 0, or None"),
+        (
+            "approval",
+            type(meta.approval) is bool or callable(meta.approval),
+            "True, False or a function of the arguments",
+        ),
         ("inline", type(meta.inline) is bool, "True or False"),
         ("tags", not meta.tags or all(map(_text_or_none, meta.tags)), "texts that are not blank"),
     ):

@@ -12,6 +12,7 @@ from salvor.errors import ToolDefinitionError
 from salvor.tools.contract import (
     NAMES,
     STAMP,
+    ApprovalDeclaration,
     Effect,
     KeyDeclaration,
     Retry,
@@ -42,6 +43,7 @@ def tool(
     refusals: Sequence[type[Exception]] = (),
     exceptions: Literal["failed"] | None = None,
     timeout: float | None = None,
+    approval: ApprovalDeclaration = False,
     inline: bool = False,
     tags: Sequence[str] = (),
 ) -> Callable[[F], F]: ...
@@ -59,6 +61,7 @@ def tool(
     refusals: Sequence[type[Exception]] = (),
     exceptions: Literal["failed"] | None = None,
     timeout: float | None = None,
+    approval: ApprovalDeclaration = False,
     inline: bool = False,
     tags: Sequence[str] = (),
 ) -> Callable[[F], F]: ...
@@ -84,6 +87,8 @@ def tool(*misplaced: Any, effect: Any = None, **options: Any) -> Callable[[F], F
         timeout: Seconds to wait for the body. It bounds the waiting: an async body is
             cancelled, a synchronous one goes on in its thread, and no second copy of it is
             started meanwhile.
+        approval: ``True``: a person has to say yes to each call before it is made. Or a function
+            of the arguments that says whether.
         inline: Run a synchronous function on the event loop's thread, for libraries that
             are bound to it; everything else waits for it.
         tags: Words to select tools by.
@@ -120,6 +125,7 @@ def make_meta(
     refusals: Sequence[type[Exception]] = (),
     exceptions: Literal["failed"] | None = None,
     timeout: float | None = None,
+    approval: ApprovalDeclaration = False,
     inline: bool = False,
     tags: Sequence[str] = (),
 ) -> ToolMeta:
@@ -134,6 +140,7 @@ def make_meta(
         refusals=refusals if type(refusals) is tuple else _several(refusals),
         exceptions=exceptions,
         timeout=timeout,
+        approval=approval,
         inline=inline,
         tags=tags if type(tags) is tuple else _several(tags),
     )

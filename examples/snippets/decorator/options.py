@@ -18,6 +18,7 @@ class Declined(Exception):
     refusals=[Declined],
     exceptions="failed",
     timeout=20.0,
+    approval=lambda arguments: arguments["cents"] > 1_000_000,
     tags=["money"],
 )
 def transfer(customer: str, reference: str, cents: int) -> str:
