@@ -88,6 +88,7 @@ async def open_runtime(
             progress=progress,
             guards=(*guards, *plugins.middleware),
             approvals=approvals,
+            foreign=plugins.exceptions,
         )
         async with runtime:
             yield runtime

@@ -33,8 +33,8 @@ def doctor(obj: dict[str, str]) -> int:
 
     Other distributions on salvor's package, requirements that are not met, plugins that are
     broken, blocked, shadowed or slow, an operator's file that cannot be used, and whether the
-    store can be written. The exit code is
-    1 when something is an error. Plugins are imported; nothing is changed.
+    store can be written. The exit code is 1 when something is an error. Plugins are imported;
+    nothing is changed.
     """
     there = copies()
     findings = [

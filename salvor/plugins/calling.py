@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args
 
 import pluggy
 
-from salvor.errors import PluginError
+from salvor.errors import Extent, PluginError
 from salvor.plugins import hooks
 from salvor.plugins.discovery import Found
 from salvor.plugins.hooks import GROUP, Plugin
 from salvor.tools.around import Middleware
+from salvor.tools.foreign import Verdict, fault_of_name
 
 NAMES = tuple(sorted(name for name in vars(hooks) if name.startswith("salvor_")))
+EXTENTS = get_args(Extent)
 _MARK = f"{GROUP}_impl"
 
 
@@ -78,6 +81,23 @@ class Hooks:
             return middleware  # type: ignore[no-any-return]  # checked as far as it can be
         return None
 
+    def exceptions(self, plugin: Plugin) -> dict[str, Verdict]:
+        """What it says of exceptions.
+
+        Raises:
+            PluginError: it cannot be said that way.
+        """
+        said: dict[str, Verdict] = {}
+        for table in self._call("salvor_exceptions", plugin):
+            if not isinstance(table, Mapping):
+                raise PluginError(
+                    f"salvor_exceptions gave {table!r}, which is not a mapping.",
+                    hint="Return {'acme.Refused': Verdict('no', final=True)}.",
+                )
+            for name, verdict in table.items():
+                said[name] = _checked(name, verdict)
+        return said
+
     def _call(self, name: str, plugin: Plugin) -> list[Any]:
         results: list[Any] = getattr(self._manager.hook, name)(plugin=plugin)
         for result in results:
@@ -85,6 +105,18 @@ class Hooks:
                 result.close()
                 raise PluginError(f"{name} is async, and nobody awaits it.", hint="Write a def.")
         return results
+
+
+def _checked(name: object, verdict: object) -> Verdict:
+    fault = fault_of_name(name)
+    if fault is not None:
+        raise PluginError(f"salvor_exceptions names {name!r}: {fault}.")
+    if not isinstance(verdict, Verdict) or verdict.extent not in EXTENTS:
+        raise PluginError(
+            f"salvor_exceptions says {verdict!r} of {name}.",
+            hint="Say Verdict('no'), Verdict('yes') or Verdict('unknown').",
+        )
+    return verdict
 
 
 def _functions(loaded: Any) -> tuple[set[str], set[str]]:

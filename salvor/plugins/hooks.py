@@ -14,6 +14,7 @@ from salvor.errors import PluginError
 from salvor.plugins.settings import read_settings
 from salvor.registry.registry import Registry
 from salvor.tools.around import Middleware
+from salvor.tools.foreign import Verdict
 
 GROUP: Final = "salvor"
 
@@ -80,6 +81,16 @@ class Plugin:
 @hookspec
 def salvor_register_tools(plugin: Plugin) -> None:
     """Add tools to ``plugin.registry``."""
+
+
+@hookspec
+def salvor_exceptions(plugin: Plugin) -> Mapping[str, Verdict] | None:
+    """Say what exceptions of a library mean for the call that raised them.
+
+    By name, ``package.Class`` with the top-level package; subclasses count too. Nothing of
+    the library is imported for it. Collected once, when the plugin is loaded.
+    """
+    return None
 
 
 @hookspec

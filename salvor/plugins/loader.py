@@ -17,6 +17,7 @@ from salvor.plugins.selection import Selection, is_strict, selection
 from salvor.plugins.settings import Unconfigured
 from salvor.registry.registry import Registry
 from salvor.tools.around import Call, Failure, Guard, Middleware, Next, Outcome
+from salvor.tools.foreign import Verdict
 
 Status: TypeAlias = Literal["loaded", "failed", "unconfigured", "blocked", "shadowed", "found"]
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -81,6 +82,7 @@ class Plugins:
     reports: tuple[PluginReport, ...] = ()
     middleware: tuple[Guard, ...] = ()
     lifespans: tuple[LifespanOf, ...] = ()
+    exceptions: Mapping[str, Verdict] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[PluginReport]:
@@ -129,6 +131,7 @@ def load_plugins(
         reports=reports,
         middleware=tuple(loading.middleware),
         lifespans=tuple(loading.lifespans),
+        exceptions={name: said for name, (said, _) in loading.exceptions.items()},
         warnings=(*chosen.unknown(found), *_tables_of_nobody(tables or {}, found)),
     )
 
@@ -186,6 +189,7 @@ class _Loading:
     middleware: list[Guard] = field(default_factory=list)
     lifespans: list[LifespanOf] = field(default_factory=list)
     owners: dict[str, str] = field(default_factory=dict)
+    exceptions: dict[str, tuple[Verdict, str]] = field(default_factory=dict)
 
     def load(self, found: Found) -> PluginReport:
         """Load one plugin: everything it brings, or nothing."""
@@ -228,8 +232,11 @@ class _Loading:
         )
         hooks.register_tools(plugin)
         middleware = hooks.middleware(plugin)
+        exceptions = hooks.exceptions(plugin)
+        self._check_exceptions(exceptions)
         tools = tuple(tool.name for tool in self.registry.merge(plugin.registry.tools()))
         self.owners.update(dict.fromkeys(tools, found.id))
+        self.exceptions.update({name: (said, found.id) for name, said in exceptions.items()})
         if middleware is not None:
             self.middleware.append(Guard(found.id, middleware))
         self.lifespans.extend(
@@ -242,6 +249,16 @@ class _Loading:
             for manager in plugin.lifespans
         )
         return tools
+
+    def _check_exceptions(self, exceptions: Mapping[str, Verdict]) -> None:
+        for name, said in exceptions.items():
+            other, owner = self.exceptions.get(name, (said, ""))
+            if other != said:
+                raise PluginError(
+                    f"it says {said.extent} of the exception {name}, and the plugin {owner} "
+                    f"says {other.extent}.",
+                    hint="Block one of the two.",
+                )
 
     def _deny_if_guard(self, found: Found, hooks: Hooks, error: str) -> None:
         if "salvor_middleware" in hooks.implemented:

@@ -86,7 +86,9 @@ class Attempts:
         self._run_id = run_id
         self._gathered = gathered
         self._completions = (Unrecorded if gathered else Completions)(host, recorder, run_id)
-        self._execution = Execution(host.threads, host.shared, self._stands, self._abandoned)
+        self._execution = Execution(
+            host.threads, host.shared, self._stands, self._abandoned, host.foreign
+        )
         self._call: OpenCall | None = None
 
     async def run(self, call: OpenCall) -> ToolCallCompleted:
@@ -149,7 +151,7 @@ class Attempts:
 
     async def _finish(self, call: OpenCall, overrun: Overrun, executions: int) -> None:
         """Record what a write's body came to after all, if it is certain."""
-        ended = await outcome_of(call.tool, overrun)
+        ended = await outcome_of(call.tool, overrun, self._host.foreign)
         try:
             if isinstance(ended, Value):
                 await self._complete(call, _output(call, ended), None)
@@ -171,7 +173,7 @@ class Attempts:
         return parked_at(self._run_id, completion.seq + 2, park)
 
     async def _keep_value(self, call: OpenCall, overrun: Overrun) -> None:
-        ended = await outcome_of(call.tool, overrun)
+        ended = await outcome_of(call.tool, overrun, self._host.foreign)
         await self._completions.keep(call.intent, ended)
 
     async def _keep_returned(self, call: OpenCall, fault: Fault) -> None:

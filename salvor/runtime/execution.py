@@ -13,12 +13,12 @@ import anyio
 from salvor.errors import OutputRefused, RunStopped, SalvorError, ToolFailure
 from salvor.runtime.bodies import Body, BodyThreads
 from salvor.runtime.cancellation import cancellations, is_cancellation
-from salvor.runtime.foreign import verdict
 from salvor.runtime.opening import open_dependency
 from salvor.runtime.parking import Parking, parking_of
 from salvor.runtime.policy import Fault, worst
 from salvor.runtime.shared import Shared
 from salvor.tools.context import Context, activate
+from salvor.tools.foreign import ForeignTable
 from salvor.tools.function import FunctionTool
 from salvor.tools.parking import SleepRequest, SuspendRequest
 from salvor.values import JsonValue, canonical_json
@@ -80,6 +80,7 @@ class Execution:
         shared: Dependencies of scope ``runtime``.
         stands: Asked last before a body, in the thread that runs it (DURABILITY B1).
         abandoned: Told of a body that goes on after its call was cancelled.
+        foreign: What exceptions of libraries say.
     """
 
     def __init__(
@@ -88,11 +89,13 @@ class Execution:
         shared: Shared,
         stands: Callable[[], bool],
         abandoned: Callable[[Overrun], None],
+        foreign: ForeignTable,
     ) -> None:
         self._threads = threads
         self._shared = shared
         self._stands = stands
         self._abandoned = abandoned
+        self._foreign = foreign
 
     async def once(
         self, tool: FunctionTool, values: Mapping[str, Any], context: Context, gave_up: GaveUp
@@ -108,7 +111,7 @@ class Execution:
         Raises:
             LeaseLapsed: the lease did not stand; the body was not run.
         """
-        held = _Held()
+        held = _Held(self._foreign)
         try:
             with activate(context):
                 await self._within(tool, values, context, held)
@@ -190,9 +193,11 @@ def _overrun(body: Body[Any], stack: AsyncExitStack | None) -> Overrun:
     return Overrun(body, stack.pop_all() if stack else AsyncExitStack())
 
 
-async def outcome_of(tool: FunctionTool, overrun: Overrun) -> Value | Parking | Fault:
+async def outcome_of(
+    tool: FunctionTool, overrun: Overrun, foreign: ForeignTable
+) -> Value | Parking | Fault:
     """How a body that outlived its wait ended after all."""
-    held = _Held()
+    held = _Held(foreign)
 
     async def result() -> Any:
         found = await overrun.body.wait()
@@ -210,9 +215,10 @@ async def outcome_of(tool: FunctionTool, overrun: Overrun) -> Value | Parking | 
 class _Held:
     """How the body itself ended, whatever the clean-up after it makes of that."""
 
-    __slots__ = ("ended", "raised")
+    __slots__ = ("_foreign", "ended", "raised")
 
-    def __init__(self) -> None:
+    def __init__(self, foreign: ForeignTable) -> None:
+        self._foreign = foreign
         self.ended: Value | Parking | Fault | None = None
         self.raised: BaseException | None = None
 
@@ -224,7 +230,7 @@ class _Held:
         except (_StillRunning, LeaseLapsed, RunStopped, KeyboardInterrupt, GeneratorExit):
             raise
         except Exception as error:
-            self.ended, self.raised = fault_of(tool, error), error
+            self.ended, self.raised = fault_of(tool, error, self._foreign), error
             raise
         except BaseException as error:
             if is_cancellation(error, cancelling):
@@ -275,7 +281,7 @@ def timed_out(tool: FunctionTool, *, final: bool = False) -> Fault:
     )
 
 
-def fault_of(tool: FunctionTool, error: Exception) -> Fault:
+def fault_of(tool: FunctionTool, error: Exception, foreign: ForeignTable) -> Fault:
     """What a body that raised may have done (DURABILITY A2)."""
     if isinstance(error, _TimedOut):
         return timed_out(tool)
@@ -291,7 +297,7 @@ def fault_of(tool: FunctionTool, error: Exception) -> Fault:
     message = causes(error)
     if isinstance(error, tool.meta.refusals):
         return Fault(message=message, extent="no", final=True)
-    known = verdict(error)
+    known = foreign.verdict(error)
     if known is not None:
         return Fault(message=message, extent=known.extent, final=known.final)
     return Fault(message=message, extent="unknown", answer=answer)

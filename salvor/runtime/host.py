@@ -18,6 +18,7 @@ from salvor.runtime.overtime import Overtime
 from salvor.runtime.shared import Shared
 from salvor.tools.approval import ApprovalRule
 from salvor.tools.around import Guard
+from salvor.tools.foreign import BUILT_IN, ForeignTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,8 @@ class Host:
     ``lease`` and ``claim_wait`` are in seconds; ``namespace`` is the operator's, for claims;
     ``interrupted`` is set when every drive is to stop after its running call; ``progress``
     is told what tools report, in whatever thread they run; ``guards`` stand around every
-    execution, the first one outermost; ``approvals`` say which calls a person approves first.
+    execution, the first one outermost; ``approvals`` say which calls a person approves first;
+    ``foreign`` says what exceptions of libraries mean.
     """
 
     store: Store
@@ -59,6 +61,7 @@ class Host:
     progress: Callable[[Progress], None] | None = None
     guards: tuple[Guard, ...] = ()
     approvals: tuple[ApprovalRule, ...] = ()
+    foreign: ForeignTable = BUILT_IN
 
     def check_interrupt(self, run_id: str) -> None:
         """Stop here if the process was asked to.

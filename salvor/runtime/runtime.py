@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
@@ -31,6 +31,7 @@ from salvor.runtime.shared import Shared
 from salvor.runtime.workflow import SINGLE, bind, define, single_call
 from salvor.tools.approval import ApprovalRule
 from salvor.tools.around import Guard
+from salvor.tools.foreign import ForeignTable, Verdict
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonObject, JsonValue, parse_run_id
 
@@ -65,6 +66,7 @@ class Runtime:
         progress: Told what tools report with `Context.progress`, in the tool's thread.
         guards: Middleware around every execution, the first one outermost.
         approvals: Which calls a person has to approve first.
+        foreign: What exceptions of libraries say of a call, beside those that are known.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Runtime:
         progress: Callable[[Progress], None] | None = None,
         guards: Sequence[Guard] = (),
         approvals: Sequence[ApprovalRule] = (),
+        foreign: Mapping[str, Verdict] | None = None,
     ) -> None:
         self.registry = registry
         self.store = store
@@ -104,6 +107,7 @@ class Runtime:
             progress=progress,
             guards=tuple(guards),
             approvals=tuple(approvals),
+            foreign=ForeignTable(foreign),
         )
         self._driving = Driving(self._host)
         self._operator = Operator(self._host)

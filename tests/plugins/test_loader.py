@@ -353,7 +353,9 @@ def test_lifespans_know_their_plugin_and_its_tools() -> None:
         plugin.lifespan(nullcontext)
 
     (lifespan,) = load(Entry(salvor_register_tools)).lifespans
+    (guarding_one,) = load(Entry(guarding(around, tools=salvor_register_tools))).lifespans
 
+    assert guarding_one.guards
     assert (lifespan.plugin, lifespan.tools, lifespan.guards) == (
         "acme:main",
         frozenset({"a"}),

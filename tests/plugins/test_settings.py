@@ -80,6 +80,7 @@ def test_no_message_holds_a_value() -> None:
 
     assert "s3cret" not in str(refused.value)
     assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__
 
 
 def test_a_validator_of_the_model_speaks_for_itself() -> None:

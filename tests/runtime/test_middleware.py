@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,6 +16,7 @@ from salvor.events.vocabulary import ToolCallCompleted
 from salvor.registry.registry import Registry
 from salvor.runtime.outcome import Completed, Failed, OpenWrite, RunResult
 from salvor.runtime.runtime import Runtime
+from salvor.stores.connect import open_store
 from salvor.stores.memory import MemoryStore
 from salvor.testing.clock import FakeIds
 from salvor.tools.around import Call, Failure, Guard, Middleware, Next, Outcome, Output
@@ -322,3 +325,66 @@ async def test_a_time_limit_of_the_tool_cannot_be_hidden(world: World) -> None:
 
     assert isinstance(shown[0], Failure)
     assert shown[0].extent == "unknown"
+
+
+async def test_a_body_that_outlives_its_time_limit_cannot_be_hidden() -> None:
+    opened = threading.Event()
+
+    @tool(effect="read", timeout=0.01)
+    def hang() -> str:
+        """Hang."""
+        opened.wait(60)
+        return "late"
+
+    try:
+        result, completions = await driven(
+            function_tool(hang), giving(lambda _: Output("hidden")), arguments={}
+        )
+    finally:
+        opened.set()
+
+    assert isinstance(result, Failed) and "timed out" in result.error
+    assert completions[0].outcome == "error"
+
+
+async def test_one_cannot_make_a_final_failure_pass(world: World) -> None:
+    world.trouble = [ToolFailure("no money", happened=False, final=True)] * 3
+
+    _, (completion,) = await driven(
+        world.tool("write"), giving(lambda _: Failure(message="try again", final=False))
+    )
+
+    assert completion.extent == "no"
+    assert world.seen == ["body 5"]
+
+
+async def test_a_cancelled_call_is_not_recorded_whatever_it_swallows(tmp_path: Path) -> None:
+    @tool(effect="read")
+    async def hang() -> None:
+        """Hang."""
+        scope.cancel()
+        await anyio.sleep_forever()
+
+    async def swallowing(call: Call, next: Next) -> Outcome:
+        try:
+            return await next()
+        except BaseException:
+            return Failure(message="swallowed")
+
+    clock = SystemClock()
+    runtime = Runtime(
+        store=open_store(str(tmp_path / "runs.db"), clock=clock),
+        registry=Registry(),
+        clock=clock,
+        ids=FakeIds(0),
+        guards=[Guard("swallowing", swallowing)],
+    )
+    runtime.registry.add(hang)
+    run_id = runtime.new_run_id()
+    async with runtime:
+        with anyio.CancelScope() as scope:
+            await runtime.call_tool(runtime.registry.get("hang"), {}, run_id=run_id)
+        history = await runtime.history(run_id)
+
+    kinds = [type(envelope.event).__name__ for envelope in history.envelopes]
+    assert kinds == ["RunStarted", "ToolCallRequested"]

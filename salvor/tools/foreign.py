@@ -1,11 +1,14 @@
 """What exceptions of common libraries say about a call (DURABILITY A2).
 
 Known by class name, through the whole ancestry, without importing anything. An exception
-that is not in the table says nothing: the call may have happened.
+that is not in the table says nothing: the call may have happened. A name is the top-level
+package and the class: ``httpx.ConnectError``.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from salvor.errors import Extent
@@ -39,14 +42,58 @@ _MAX_DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known of a failed call."""
+    """What an exception says of the call that raised it.
+
+    Attributes:
+        extent: What the call may have done (DURABILITY A1).
+        final: Whether trying again would fail in the same way.
+    """
 
     extent: Extent
     final: bool = False
 
 
-def verdict(error: BaseException) -> Verdict | None:
-    """What an exception says about the call that raised it; ``None``: nothing."""
+class ForeignTable:
+    """The built-in table, and what plugins add to it.
+
+    Args:
+        added: By name, what such an exception says; the most derived class counts, and
+            before anything built in.
+    """
+
+    __slots__ = ("_added",)
+
+    def __init__(self, added: Mapping[str, Verdict] | None = None) -> None:
+        self._added = dict(added or {})
+
+    def verdict(self, error: BaseException) -> Verdict | None:
+        """What an exception says about the call that raised it; ``None``: nothing."""
+        if self._added:
+            for ancestor in type(error).__mro__:
+                said = self._added.get(_name(ancestor))
+                if said is not None:
+                    return None if said.extent == "unknown" else said
+        return _built_in(error)
+
+
+BUILT_IN = ForeignTable()
+
+
+def fault_of_name(name: object) -> str | None:
+    """Why a name cannot be added to the table, ``None`` if it can."""
+    if not isinstance(name, str) or _class_name(name) is None:
+        return "a name has to be a top-level package and a class, such as 'acme.Refused'"
+    if name.startswith("builtins."):
+        return "an exception of Python itself says nothing of a call"
+    if name in NEVER_SENT | REFUSED_BY_STATUS or name == "requests.ConnectionError":
+        return "it is in the table already"
+    return None
+
+
+_class_name = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*").fullmatch
+
+
+def _built_in(error: BaseException) -> Verdict | None:
     names = _names(error)
     if names & NEVER_SENT:
         return Verdict("no")
@@ -81,6 +128,8 @@ def _first_argument(error: object) -> BaseException | None:
 
 
 def _names(error: object) -> set[str]:
-    return {
-        f"{found.__module__.partition('.')[0]}.{found.__name__}" for found in type(error).__mro__
-    }
+    return {_name(ancestor) for ancestor in type(error).__mro__}
+
+
+def _name(found: type) -> str:
+    return f"{found.__module__.partition('.')[0]}.{found.__name__}"

@@ -9,7 +9,7 @@ import httpx
 import pytest
 import requests
 
-from salvor.runtime.foreign import Verdict, verdict
+from salvor.tools.foreign import BUILT_IN, ForeignTable, Verdict, fault_of_name
 
 NO, FINAL = Verdict("no"), Verdict("no", final=True)
 
@@ -82,55 +82,118 @@ def _failure(post: Post, url: str) -> Exception:
 
 @CLIENTS
 def test_a2_a_refused_connection_did_nothing(post: Post, closed: str) -> None:
-    assert verdict(_failure(post, closed)) == NO
+    assert BUILT_IN.verdict(_failure(post, closed)) == NO
 
 
 @CLIENTS
 def test_a2_a_name_that_does_not_resolve_did_nothing(post: Post) -> None:
-    assert verdict(_failure(post, "http://nowhere.invalid/")) == NO
+    assert BUILT_IN.verdict(_failure(post, "http://nowhere.invalid/")) == NO
 
 
 @CLIENTS
 def test_a2_a_read_timeout_may_have_done_it(post: Post, server: str) -> None:
-    assert verdict(_failure(post, f"{server}/stall")) is None
+    assert BUILT_IN.verdict(_failure(post, f"{server}/stall")) is None
 
 
 @CLIENTS
 def test_a2_a_broken_connection_may_have_done_it(post: Post, server: str) -> None:
-    assert verdict(_failure(post, f"{server}/break")) is None
+    assert BUILT_IN.verdict(_failure(post, f"{server}/break")) is None
 
 
 @CLIENTS
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 422])
 def test_a2_a_client_error_did_nothing_and_is_final(post: Post, server: str, status: int) -> None:
-    assert verdict(_failure(post, f"{server}/status/{status}")) == FINAL
+    assert BUILT_IN.verdict(_failure(post, f"{server}/status/{status}")) == FINAL
 
 
 @CLIENTS
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503])
 def test_a2_other_statuses_may_have_done_it(post: Post, server: str, status: int) -> None:
-    assert verdict(_failure(post, f"{server}/status/{status}")) is None
+    assert BUILT_IN.verdict(_failure(post, f"{server}/status/{status}")) is None
 
 
 def test_a2_a_connect_timeout_did_nothing() -> None:
     request = httpx.Request("POST", "http://127.0.0.1/")
-    assert verdict(httpx.ConnectTimeout("slow", request=request)) == NO
-    assert verdict(httpx.ReadTimeout("slow", request=request)) is None
-    assert verdict(requests.ConnectTimeout("slow")) == NO
-    assert verdict(requests.ReadTimeout("slow")) is None
+    assert BUILT_IN.verdict(httpx.ConnectTimeout("slow", request=request)) == NO
+    assert BUILT_IN.verdict(httpx.ReadTimeout("slow", request=request)) is None
+    assert BUILT_IN.verdict(requests.ConnectTimeout("slow")) == NO
+    assert BUILT_IN.verdict(requests.ReadTimeout("slow")) is None
 
 
 def test_a2_builtin_errors_are_told_apart() -> None:
-    assert verdict(ConnectionRefusedError("no")) == NO
-    assert verdict(socket.gaierror(-2, "no name")) == NO
+    assert BUILT_IN.verdict(ConnectionRefusedError("no")) == NO
+    assert BUILT_IN.verdict(socket.gaierror(-2, "no name")) == NO
     for error in (ConnectionResetError(), BrokenPipeError(), TimeoutError(), ValueError()):
-        assert verdict(error) is None
+        assert BUILT_IN.verdict(error) is None
 
 
 def test_an_error_of_the_same_name_from_elsewhere_says_nothing() -> None:
     class ConnectError(Exception):
         """Not httpx's."""
 
-    assert verdict(ConnectError()) is None
-    assert verdict(requests.ConnectionError("text alone")) is None
-    assert verdict(requests.HTTPError("no response")) is None
+    assert BUILT_IN.verdict(ConnectError()) is None
+    assert BUILT_IN.verdict(requests.ConnectionError("text alone")) is None
+    assert BUILT_IN.verdict(requests.HTTPError("no response")) is None
+
+
+class AcmeError(Exception):
+    """Of a library."""
+
+
+class Refused(AcmeError):
+    """Nothing was done."""
+
+
+class Lost(Refused):
+    """Nobody knows."""
+
+
+class Unheard(ConnectionRefusedError):
+    """A connection that was refused, after something was sent."""
+
+
+HERE = AcmeError.__module__.partition(".")[0]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (AcmeError(), None),
+        (Refused(), FINAL),
+        (Lost(), None),
+        (Unheard(), None),
+        (ConnectionRefusedError(), NO),
+    ],
+)
+def test_what_is_added_counts_by_the_most_derived_class_and_before_what_is_built_in(
+    error: Exception, said: Verdict | None
+) -> None:
+    table = ForeignTable(
+        {
+            f"{HERE}.Refused": FINAL,
+            f"{HERE}.Lost": Verdict("unknown"),
+            f"{HERE}.Unheard": Verdict("unknown"),
+        }
+    )
+
+    assert table.verdict(error) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("acme.Refused", None),
+        ("_acme._Refused", None),
+        ("Refused", "top-level package and a class"),
+        ("acme.errors.Refused", "top-level package and a class"),
+        ("acme.Refused\n", "top-level package and a class"),
+        (5, "top-level package and a class"),
+        ("builtins.Exception", "Python itself"),
+        ("httpx.ConnectError", "in the table already"),
+        ("requests.ConnectionError", "in the table already"),
+    ],
+)
+def test_only_names_that_can_be_meant_are_added(name: object, fault: str | None) -> None:
+    found = fault_of_name(name)
+
+    assert found == fault or (fault is not None and fault in str(found))
