@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from salvor.tools.context import Context
 from salvor.tools.decorator import tool
 from salvor.tools.function import function_tool
-from salvor.values import canonical_json, parse_object
+from salvor.values import canonical_json
 
 ROUNDS = 15
 CALLS = 2000
@@ -78,9 +78,8 @@ async def compare() -> dict[str, Pair]:
         receipt.model_dump_json()
 
     async def our_call() -> None:
-        prepared = called.prepare(parse_object(TEXT))
+        prepared = called.prepare_text(TEXT)
         called.key(prepared.arguments)
-        canonical_json(prepared.arguments)
         args, kwargs = called.arguments(prepared.values, context, {})
         canonical_json(called.encode_output(await pay(*args, **kwargs)))
 

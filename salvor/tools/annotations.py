@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import inspect
 import types
 import typing
 from collections.abc import Iterator, Mapping
 from functools import partial
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from salvor.errors import ToolDefinitionError
@@ -30,6 +31,9 @@ def resolve(annotation: Any, function: Any) -> Any:
     """
     if type(annotation) is type:
         return annotation
+    at_once = _plain_class(annotation, function)
+    if at_once is not None:
+        return at_once
     carrier: Any = SimpleNamespace(__annotations__={"it": annotation})
     unknown: NameError | None = None
     try:
@@ -47,6 +51,20 @@ def resolve(annotation: Any, function: Any) -> Any:
         f"its annotation {annotation!r} cannot be resolved: {unknown}.",
         hint="Define or import that type before the function, or at module level.",
     )
+
+
+def _plain_class(annotation: Any, function: Any) -> type | None:
+    """The class that a bare name means in a function that sees only its module, if it is one."""
+    if type(annotation) is not str or type(function) is not FunctionType:
+        return None
+    own = function.__dict__
+    if function.__closure__ or NAMES in own or "__wrapped__" in own:
+        return None
+    if getattr(function, "__type_params__", ()):
+        return None
+    seen = function.__globals__
+    found = seen[annotation] if annotation in seen else vars(builtins).get(annotation)
+    return found if type(found) is type else None
 
 
 def _scopes(annotation: Any, function: Any) -> list[Any]:

@@ -118,6 +118,15 @@ class FunctionTool:
         """
         return self.input.prepare(raw, tool=self.name)
 
+    def prepare_text(self, text: str | bytes) -> Prepared:
+        """`prepare` for arguments that came as JSON text, which is parsed strictly.
+
+        Raises:
+            ArgumentsRefused: with all problems.
+            JsonRefused: what came is no strict JSON object.
+        """
+        return self.input.prepare_text(text, tool=self.name)
+
     def arguments(
         self, values: Mapping[str, Any], context: Context, resolved: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from difflib import get_close_matches
+from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
 from salvor.errors import ArgumentsRefused, Problem, ToolDefinitionError
@@ -43,11 +44,24 @@ def key_of(
     key = meta.idempotency_key
     if key is None:
         return None
+    if isinstance(key, str) and "." not in key:
+        at_once = _single(key, arguments.get(wires.get(key, key)))
+        if at_once is not None:
+            return at_once
     if callable(key):
         return canonical_json({"key": integral(_computed(key, arguments, tool))})
     return canonical_json(
         {path: integral(_at(arguments, path, tool, wires)) for path in meta.key_paths}
     )
+
+
+def _single(path: str, value: JsonValue) -> str | None:
+    """The key of one field with plain text or a whole number, as `canonical_json` writes it."""
+    if type(value) is int:
+        return f"{{{encode_basestring(path)}:{value}}}"
+    if type(value) is str and value.isascii() and value:
+        return f"{{{encode_basestring(path)}:{encode_basestring(value)}}}"
+    return None
 
 
 def _at(arguments: JsonObject, path: str, tool: str, wires: Mapping[str, str]) -> JsonValue:

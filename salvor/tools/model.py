@@ -12,7 +12,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    TypeAdapter,
     ValidationError,
     create_model,
 )
@@ -177,7 +176,7 @@ def _check_distinct(arguments: tuple[Argument, ...]) -> None:
 
 def _schema(model: type[BaseModel], parameters: Parameters) -> JsonObject:
     try:
-        schema = json_schema(TypeAdapter(model), "validation")
+        schema = json_schema(model, "validation")
     except ToolDefinitionError:
         _blame(parameters)
         raise
@@ -217,13 +216,27 @@ def _add_defaults(
             except JsonRefused:
                 continue
     check = _checked(schema)
-    shown = {name: found["default"] for name, found in properties.items() if "default" in found}
+    plain = {
+        argument.wire
+        for parameter, argument in zip(parameters, arguments, strict=True)
+        if parameter.annotation in _PLAIN and type(parameter.default) is parameter.annotation
+    }
+    shown = {
+        name: found["default"]
+        for name, found in properties.items()
+        if "default" in found and name not in plain
+    }
     for name in _unfit(shown, model, check):
         del properties[name]["default"]
     return check
 
 
+_PLAIN = (str, int, bool)  # a default of exactly that class fits
+
+
 def _unfit(shown: JsonObject, model: type[BaseModel], check: SchemaCheck) -> set[str]:
+    if not shown:
+        return set()
     places = {problem.pointer for problem in check.problems(shown) if problem.got != "nothing"}
     unfit = {name for name in shown if any(_within(name, place) for place in places)}
     try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from inspect import Signature
 from typing import Any, Final, get_args, get_origin
 
-from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
 from pydantic.json_schema import (
     GenerateJsonSchema,
@@ -169,8 +170,8 @@ def _tidy(schema: JsonSchemaValue, cls: Any, config: Any) -> JsonSchemaValue:
     return schema
 
 
-def json_schema(adapter: TypeAdapter[Any], mode: JsonSchemaMode) -> JsonObject:
-    """The published schema of a type.
+def json_schema(of: TypeAdapter[Any] | type[BaseModel], mode: JsonSchemaMode) -> JsonObject:
+    """The published schema of a type, by its adapter, or of a model.
 
     Raises:
         ToolDefinitionError: when the type has none.
@@ -178,7 +179,8 @@ def json_schema(adapter: TypeAdapter[Any], mode: JsonSchemaMode) -> JsonObject:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = adapter.json_schema(schema_generator=SchemaGenerator, mode=mode)
+            made = of.json_schema if isinstance(of, TypeAdapter) else of.model_json_schema
+            found = made(schema_generator=SchemaGenerator, mode=mode)
     except PydanticInvalidForJsonSchema as error:
         raise ToolDefinitionError(_reason(error), hint=NO_SCHEMA) from None
     as_json(found, what="the JSON Schema")
@@ -201,7 +203,8 @@ def adapter_of(annotation: Any, names: Mapping[str, Any] | None = None) -> TypeA
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            adapter = _adapter(annotation)
+            scalar = type(annotation) is type and annotation in _SCALARS
+            adapter = _scalar(annotation) if scalar else _adapter(annotation)
             if not adapter.pydantic_complete:
                 adapter.rebuild(raise_errors=True, _types_namespace=names or {})
             return adapter
@@ -211,6 +214,14 @@ def adapter_of(annotation: Any, names: Mapping[str, Any] | None = None) -> TypeA
 
 UNDESCRIBED: Final = (PydanticUserError, PydanticUndefinedAnnotation, TypeError, NameError)
 """What pydantic raises for a type that it cannot handle."""
+
+
+_SCALARS: Final = (str, int, float, bool, type(None))
+
+
+@cache
+def _scalar(annotation: Any) -> TypeAdapter[Any]:
+    return _adapter(annotation)
 
 
 def _adapter(annotation: Any) -> TypeAdapter[Any]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from typing import Annotated, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from salvor.errors import ArgumentsRefused, ToolDefinitionError
 from salvor.tools.context import Context
 from salvor.tools.contract import ToolMeta
+from salvor.tools.decorator import tool
 from salvor.tools.function import FunctionTool, function_tool
-from salvor.values import JsonObject
+from salvor.values import JsonObject, canonical_json
 
 
 class Order(BaseModel):
@@ -158,3 +162,43 @@ def test_a_key_on_a_context_or_dependency_is_refused() -> None:
 
     with pytest.raises(ToolDefinitionError, match="required parameters are: name"):
         function_tool(move, meta=ToolMeta(effect="write", idempotency_key="ctx"))
+
+
+@given(
+    st.text()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.booleans()
+    | st.none()
+    | st.lists(st.integers(), max_size=1)
+)
+def test_e1_a_key_of_one_field_is_written_like_any_other(value: Any) -> None:
+    @tool(effect="write", idempotency_key="a")
+    def one(a: Any) -> None:
+        """Do."""
+
+    @tool(effect="write", idempotency_key=("a", "b"))
+    def two(a: Any, b: str) -> None:
+        """Do."""
+
+    def key(called: Any, arguments: dict[str, Any]) -> Any:
+        try:
+            found = function_tool(called).key(arguments)
+        except ArgumentsRefused:
+            return None
+        return json.loads(str(found))
+
+    alone, beside = key(one, {"a": value}), key(two, {"a": value, "b": "x"})
+
+    assert (alone is None) is (beside is None)
+    if alone is not None:
+        assert canonical_json({**alone, "b": "x"}) == canonical_json(beside)
+        assert function_tool(one).key({"a": value}) == canonical_json(alone)
+
+
+def test_e1_a_path_is_not_mistaken_for_a_field_with_a_dot() -> None:
+    @tool(effect="write", idempotency_key="order.id")
+    def pay(order: dict[str, Any]) -> None:
+        """Pay."""
+
+    assert function_tool(pay).key({"order": {"id": 5}, "order.id": 7}) == '{"order.id":5}'
