@@ -1,4 +1,4 @@
-"""Print every figure: ``python -m benchmarks``."""
+"""Print every figure: ``python -m benchmarks``; those beside others: ``... benchmarks peers``."""
 
 from __future__ import annotations
 
@@ -8,21 +8,33 @@ import platform
 import sqlite3
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks import decorating, durable, imports, in_memory
 from benchmarks import spent as spent_by
 from benchmarks.disk import disk_figures
+from benchmarks.peers.report import report
+
+USAGE = "python -m benchmarks [peers]"
 
 
-def main() -> None:
-    """Measure and print, one section a table."""
+def main(arguments: Sequence[str]) -> None:
+    """Measure and print, one section a table.
+
+    Args:
+        arguments: Nothing for every figure, or ``peers`` for those beside other frameworks.
+    """
+    if arguments not in ([], ["peers"]):
+        raise SystemExit(f"usage: {USAGE}")
     _machine()
-    _in_memory()
-    _imports()
-    _disk()
-    _durable()
+    if not arguments:
+        _in_memory()
+        _imports()
+        _disk()
+        _durable()
+    report()
 
 
 def _machine() -> None:
@@ -94,4 +106,4 @@ def _durable() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,0 +1,80 @@
+"""What each way of calling refuses, found by trying it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from benchmarks.peers.case import DOCUMENTED, REFUSABLE, TEXT, Function, pay, pay_badly
+from benchmarks.peers.peer import CallPath, Lists
+
+VALIDATES: Final = "wrong type"
+CHECKS_OUTPUT: Final = "wrong output"
+TRIALS: Final = (*REFUSABLE, CHECKS_OUTPUT)
+
+
+Verdict: TypeAlias = Literal["refused", "taken", "crashes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What becomes of each trial, by its name."""
+
+    verdicts: dict[str, Verdict]
+
+    @property
+    def validates(self) -> bool:
+        """Whether an argument of the wrong type is refused."""
+        return self.verdicts[VALIDATES] == "refused"
+
+    @property
+    def checks_output(self) -> bool:
+        """Whether an output that is not of the declared type is refused."""
+        return self.verdicts[CHECKS_OUTPUT] == "refused"
+
+
+async def tried(path: CallPath) -> Found:
+    """Try everything once.
+
+    Raises:
+        Exception: whatever a right call raises: then nothing here can be measured.
+    """
+    with _quiet():
+        async with path.open(pay) as calls:
+            await calls(TEXT, 1)
+        found = {name: await _verdict(path, text, pay) for name, text in REFUSABLE.items()}
+        found[CHECKS_OUTPUT] = await _verdict(path, TEXT, pay_badly)
+    return Found(found)
+
+
+async def documents(lists: Lists) -> bool:
+    """Whether a listing says what the docstring says of a parameter, at the parameter."""
+    [definition] = await lists.open([pay])()
+    schemas = [one for one in definition.values() if isinstance(one, dict)]
+    return any(DOCUMENTED in json.dumps(one) for one in schemas)
+
+
+async def _verdict(path: CallPath, text: str, function: Function) -> Verdict:
+    async with path.open(function) as calls:
+        try:
+            await calls(text, 1)
+        except AttributeError:  # nothing looked, and something broke later
+            return "crashes"
+        except Exception:
+            return "refused"
+    return "taken"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Some log every refusal, and refusals are the point here."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
