@@ -6,9 +6,8 @@ import click
 
 from salvor.cli import output
 from salvor.cli.options import run_argument, store_option
-from salvor.cli.render_history import event_line, late_lines
+from salvor.cli.render_history import entry_line, late_lines
 from salvor.cli.session import existing, no_plugins, with_runtime
-from salvor.events.codec import encode
 from salvor.runtime.runtime import Runtime
 
 
@@ -22,11 +21,11 @@ def history(obj: dict[str, str], run_id: str, as_json: bool) -> int:
 
     async def work(runtime: Runtime) -> int:
         found = await runtime.history(run_id)
-        for envelope in found.envelopes:
-            output.say(encode(envelope) if as_json else event_line(envelope))
-        if not as_json:
-            for line in late_lines(found.late):
-                output.say(line)
+        lines = (
+            found.texts if as_json else [*map(entry_line, found.entries), *late_lines(found.late)]
+        )
+        for line in lines:
+            output.say(line)
         return 0
 
     return with_runtime(existing(obj["store"]), work, loaded=no_plugins())

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from salvor.cli.render import printable, when
+from salvor.events.encoding import ENCODERS
 from salvor.events.records import LateResult
+from salvor.events.skim import Entry
 from salvor.events.vocabulary import (
     ERROR_SENTINEL,
+    BudgetExceeded,
     Envelope,
     Event,
-    NowObserved,
-    RandomObserved,
     Resumed,
+    RunAbandoned,
     RunCompleted,
     RunFailed,
     RunStarted,
+    SleepCompleted,
+    SleepStarted,
     Suspended,
     ToolCallCompleted,
     ToolCallRequested,
@@ -23,6 +27,13 @@ from salvor.events.vocabulary import (
 from salvor.values import JsonValue, canonical_json
 
 DETAIL_WIDTH = 160
+
+
+def entry_line(entry: Entry) -> str:
+    """The line of an event, known here or only to a newer salvor."""
+    if isinstance(entry, Envelope):
+        return event_line(entry)
+    return short(f"{entry.seq:>5}  an event {entry.what}, which this version does not know")
 
 
 def event_line(envelope: Envelope) -> str:
@@ -48,26 +59,55 @@ def short(text: str) -> str:
 
 
 def _detail(event: Event) -> str:
-    if isinstance(event, RunStarted):
-        workflow = f"{event.workflow.name} " if event.workflow else ""
-        return f"{workflow}{canonical_json(event.input)}"
     if isinstance(event, ToolCallRequested):
         return f"{event.tool} [{event.effect}] {canonical_json(event.input)}"
     if isinstance(event, ToolCallCompleted):
         return _completion(event)
-    if isinstance(event, NowObserved):
-        return event.now
-    if isinstance(event, RandomObserved):
-        return str(event.value)
-    if isinstance(event, Suspended):
-        return event.reason
-    if isinstance(event, Resumed):
-        return canonical_json(event.input)
+    if isinstance(event, RunStarted):
+        workflow = f"{event.workflow.name} " if event.workflow else ""
+        return f"{workflow}{canonical_json(event.input)}"
+    if isinstance(event, Suspended | SleepStarted | Resumed | SleepCompleted | BudgetExceeded):
+        return _rest(event)
     if isinstance(event, RunCompleted):
         return canonical_json(event.output)
     if isinstance(event, RunFailed):
         return event.error
+    if isinstance(event, RunAbandoned):
+        return _abandoned(event)
+    return _plain(event)
+
+
+def _rest(event: Suspended | SleepStarted | Resumed | SleepCompleted | BudgetExceeded) -> str:
+    if isinstance(event, Suspended):
+        marks = [f"signal {event.name}"] if event.signal else []
+        marks += [f"until {event.deadline}"] if event.deadline else []
+        return f"({', '.join(marks)}) {event.reason}" if marks else event.reason
+    if isinstance(event, Resumed):
+        marks = [f"by {event.by}"] if event.by else []
+        marks += [f"signal {event.inbox_id}"] if event.inbox_id is not None else []
+        answer = canonical_json(event.input)
+        return f"({', '.join(marks)}) {answer}" if marks else answer
+    if isinstance(event, SleepStarted):
+        return f"until {event.wake_at}"
+    if isinstance(event, BudgetExceeded):
+        return f"{event.budget.kind}: {event.observed:g} of {event.budget.limit:g}"
     return ""
+
+
+def _abandoned(event: RunAbandoned) -> str:
+    marks = [f"by {event.caller}"] if event.caller else []
+    write = event.unresolved_write
+    marks += [f"{write.tool} at event {write.seq} left open"] if write else []
+    reason = event.reason or ""
+    return f"({', '.join(marks)}) {reason}" if marks else reason
+
+
+def _plain(event: Event) -> str:
+    """What is left of a kind's fields, without their names."""
+    payload = ENCODERS[type(event)](event)
+    return " ".join(
+        value if isinstance(value, str) else canonical_json(value) for value in payload.values()
+    )
 
 
 def _completion(event: ToolCallCompleted) -> str:

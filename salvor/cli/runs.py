@@ -23,7 +23,7 @@ PAGE = 200
     "--status",
     "statuses",
     multiple=True,
-    type=click.Choice(get_args(Status)),
+    type=click.Choice([*get_args(Status), "unreadable", "unsupported"]),
     help="Only runs of this status; may be given several times.",
 )
 @click.option(

@@ -207,8 +207,8 @@ async def reconcile(job: Job, runtime: Runtime, pid: int) -> Kill:
     state = await runtime.state(job.run_id)
     claim_id: str | None = None
     finding: Finding = "nothing-open"
-    if state.status == "needs-reconciliation" and state.pending is not None:
-        claim_id = _claim_id(state.pending)
+    if state.status == "needs-reconciliation" and state.open_call is not None:
+        claim_id = _claim_id(state.open_call)
         finding = await _settle_open(job, runtime, claim_id, read_ledger(job.ledger))
     return Kill(pid=pid, events=state.next_seq, claim_id=claim_id, finding=finding)
 

@@ -12,24 +12,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from salvor.events.difference import difference, shown
+from salvor.events.encoding import ENCODERS
+from salvor.events.guard import misplaced
 from salvor.events.vocabulary import (
-    TERMINAL,
     Envelope,
     Event,
+    ModelCallCompleted,
+    ModelCallRequested,
     NowObserved,
     RandomObserved,
     Resumed,
     RunCompleted,
     RunFailed,
     RunStarted,
+    SleepCompleted,
+    SleepStarted,
     Suspended,
     ToolCallCompleted,
     ToolCallRequested,
 )
 from salvor.store_errors import Divergence, MalformedLog
-from salvor.values import JsonValue, canonical_json, content_hash, same_json
+from salvor.values import JsonValue, content_hash
 
 E = TypeVar("E", bound=Event)
+P = TypeVar("P", Suspended, SleepStarted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +45,14 @@ class Recorded:
 
     intent: ToolCallRequested
     completion: ToolCallCompleted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedModel:
+    """A model call that was completed."""
+
+    intent: ModelCallRequested
+    completion: ModelCallCompleted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +75,12 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A park that was answered."""
+    """A park that is over; ``input`` is the answer, ``None`` after a sleep."""
 
+    seq: int
+    park: Suspended | SleepStarted
     input: JsonValue
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +88,11 @@ class Waiting:
     """A park that is the log's last event."""
 
     seq: int
+    park: Suspended | SleepStarted
 
 
 CallStep: TypeAlias = Recorded | Dangling | Fresh
+ParkStep: TypeAlias = Answered | Waiting
 
 
 class Cursor:
@@ -126,14 +146,23 @@ class Cursor:
         event = self._take(RandomObserved, "random bits")
         return None if event is None else event.value
 
+    @property
+    def upcoming(self) -> Event | None:
+        """The next recorded event."""
+        return None if self.live else self._events[self._position]
+
     def call(self, tool: str, given: JsonValue) -> CallStep:
-        """The recorded call; the tool's name and the arguments as passed are compared."""
+        """The recorded call; the tool's name and the arguments as passed are compared.
+
+        Intents that were recorded as not executed are passed over, up to an approval that
+        was asked anew after them.
+        """
         first: ToolCallRequested | None = None
-        while True:
+        while not (first and isinstance(self.upcoming, Suspended)):
             position = self._position
             intent = self._take(ToolCallRequested, f"a call of {tool}")
             if intent is None:
-                return Fresh(first=first)
+                break
             self._compare_call(position, intent, tool, given)
             if self.live:
                 return Dangling(intent=intent)
@@ -142,18 +171,81 @@ class Cursor:
             if completion.outcome != "not_executed":
                 return Recorded(intent=intent, completion=completion)
             first = first or intent
+        return Fresh(first=first)
 
-    def suspend(self, reason: str, schema: JsonValue) -> Answered | Waiting | None:
-        """The recorded park and its answer; reason and schema are compared."""
-        position = self._position
-        event = self._take(Suspended, f"a park for {reason!r}")
-        if event is None:
+    def approval(self, tool: str) -> ParkStep | None:
+        """A recorded question for the approval of a call that comes next, and its answer.
+
+        What exactly was asked is not compared here: an answer is bound to its call when the
+        call is made (DURABILITY D2).
+        """
+        event = self.upcoming
+        if not isinstance(event, Suspended) or event.call is None or event.call.seq is not None:
             return None
-        if event.reason != reason:
-            raise self._diverges(position, "reason", repr(event.reason), repr(reason))
-        self._same(position, "input_schema", event.input_schema, schema)
-        answer = self._take(Resumed, "the answer to a park")
-        return Waiting(seq=position) if answer is None else Answered(input=answer.input)
+        if event.call.tool != tool:
+            raise self._diverges(
+                self._position, "tool", f"an approval of {event.call.tool}", f"a call of {tool}"
+            )
+        return self._park(Suspended, Resumed, "an approval")
+
+    def parked_call(self, intent: ToolCallRequested) -> ParkStep | None:
+        """The park that a call's tool asked for, right after its completion."""
+        event = self.upcoming
+        if isinstance(event, SleepStarted):
+            return self._park(SleepStarted, SleepCompleted, f"the sleep of {intent.tool}")
+        return self._park(Suspended, Resumed, f"the park of {intent.tool}")
+
+    def suspend(
+        self, reason: str, schema: JsonValue, *, signal: str | None = None
+    ) -> ParkStep | None:
+        """The recorded park and its answer.
+
+        Reason, schema and the signal's name are compared. Deadline and default are the
+        record's: they were computed once, perhaps from a clock.
+        """
+        position = self._position
+        event = self.upcoming
+        if isinstance(event, Suspended):
+            self._compare_park(position, event, reason, schema, signal)
+        return self._park(Suspended, Resumed, f"a park for {reason!r}")
+
+    def sleep(self, wake_at: str) -> ParkStep | None:
+        """The recorded sleep; the instant is compared."""
+        event = self.upcoming
+        if isinstance(event, SleepStarted):
+            if event.call is not None:
+                raise self._diverges(self._position, "call", "the sleep of a tool", "a sleep")
+            if event.wake_at != wake_at:
+                raise self._diverges(self._position, "wake_at", event.wake_at, wake_at)
+        return self._park(SleepStarted, SleepCompleted, f"a sleep until {wake_at}")
+
+    def model_call(self, request_hash: str) -> ModelCallRequested | RecordedModel | None:
+        """The recorded model call, or its intent alone; the request's hash is compared."""
+        position = self._position
+        intent = self._take(ModelCallRequested, "a model call")
+        if intent is None:
+            return None
+        if intent.request_hash != request_hash:
+            raise self._diverges(position, "request_hash", intent.request_hash, request_hash)
+        completion = self._take(ModelCallCompleted, "the completion of a model call")
+        if completion is None:
+            return intent
+        return RecordedModel(intent=intent, completion=completion)
+
+    def marker(self, event: Event) -> bool:
+        """Whether this very event is recorded: a graph's marker, or a budget's end.
+
+        Every field is compared, except the child run of a map, which a fork copies.
+        """
+        position = self._position
+        found = self._take(type(event), f"{event.kind}")
+        if found is None:
+            return False
+        recorded, asked = (ENCODERS[type(one)](one) for one in (found, event))
+        for one in (recorded, asked):
+            one.pop("child_run", None)
+        self._same(position, "", recorded, asked)
+        return True
 
     def complete(self, output: JsonValue) -> bool:
         """Whether this very end is recorded; the output is compared."""
@@ -170,6 +262,32 @@ class Cursor:
         if event is not None and event.error != error:
             raise self._diverges(position, "error", repr(event.error), repr(error))
         return event is not None
+
+    def _park(self, kind: type[P], end: type[Event], asked: str) -> ParkStep | None:
+        position = self._position
+        event = self._take(kind, asked)
+        if event is None:
+            return None
+        over = self._take(end, f"the end of {asked}")
+        if over is None:
+            return Waiting(seq=position, park=event)
+        if isinstance(over, Resumed):
+            return Answered(seq=position, park=event, input=over.input, by=over.by)
+        return Answered(seq=position, park=event, input=None)
+
+    def _compare_park(
+        self, position: int, event: Suspended, reason: str, schema: JsonValue, signal: str | None
+    ) -> None:
+        if event.call is not None:
+            raise self._diverges(
+                position, "call", f"a park for {event.call.tool}", f"a park for {reason!r}"
+            )
+        if event.reason != reason:
+            raise self._diverges(position, "reason", repr(event.reason), repr(reason))
+        recorded = event.name if event.signal else None
+        if recorded != signal:
+            raise self._diverges(position, "name", repr(recorded), repr(signal))
+        self._same(position, "input_schema", event.input_schema, schema)
 
     def _take(self, kind: type[E], asked: str) -> E | None:
         if self.live:
@@ -188,13 +306,17 @@ class Cursor:
         if intent.given is None:
             self._same(position, "input", intent.input, given)
         elif intent.given != content_hash(given):
-            raise self._diverges(
-                position, "given", f"{tool} with {_short(intent.input)}", _short(given)
-            )
+            # The record has the arguments as repaired; where they differ is shown by those.
+            found = difference(intent.input, given)
+            field = f"input{found[0]}" if found else "given"
+            recorded, asked = (found[1], found[2]) if found else (shown(intent.input), shown(given))
+            raise self._diverges(position, field, f"{tool} with {recorded}", asked)
 
     def _same(self, position: int, field: str, recorded: JsonValue, asked: JsonValue) -> None:
-        if not same_json(recorded, asked):
-            raise self._diverges(position, field, _short(recorded), _short(asked))
+        found = difference(recorded, asked)
+        if found is not None:
+            place, left, right = found
+            raise self._diverges(position, f"{field}{place}" or "value", left, right)
 
     def _diverges(self, position: int, field: str, recorded: str, requested: str) -> Divergence:
         return Divergence(
@@ -209,20 +331,4 @@ class Cursor:
         event = envelope.event
         if envelope.run_id != self._run_id or envelope.seq != seq:
             return f"it says it is event {envelope.seq} of run {envelope.run_id}"
-        if isinstance(event, RunStarted) != (seq == 0):
-            return "a log begins with RunStarted and has no other"
-        before = self._events[seq - 1] if seq else None
-        if isinstance(before, TERMINAL):
-            return "it stands after the end of the run"
-        if isinstance(before, ToolCallRequested) != isinstance(event, ToolCallCompleted):
-            return "an intent and its completion do not stand together"
-        if isinstance(event, ToolCallCompleted) and event.seq != seq - 1:
-            return f"it completes event {event.seq}, which is not the one before it"
-        if isinstance(event, ToolCallRequested) and event.seq != seq:
-            return f"the intent names position {event.seq} instead of its own"
-        return None
-
-
-def _short(value: JsonValue) -> str:
-    text = canonical_json(value)
-    return text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)"
+        return misplaced(self._events[seq - 1] if seq else None, event, seq)

@@ -1,16 +1,26 @@
 """The append guard: which event may follow which.
 
 Checked by whoever writes, before anything is submitted. Deliberately lenient where a later
-reader loses nothing by it: a `Resumed` without a park is accepted.
+reader loses nothing by it: a `Resumed` without a park is accepted. A `SleepCompleted` needs
+its `SleepStarted`, and a client may read the clock in between to see that it is time.
 """
 
 from __future__ import annotations
 
 from salvor.events.vocabulary import (
+    COMPLETIONS,
+    HEADS,
+    INTENTS,
     TERMINAL,
     Envelope,
     Event,
-    RunStarted,
+    ModelCallCompleted,
+    ModelCallRequested,
+    NowObserved,
+    RandomObserved,
+    RunAbandoned,
+    SleepCompleted,
+    SleepStarted,
     ToolCallCompleted,
     ToolCallRequested,
 )
@@ -47,17 +57,28 @@ def _violation(run_id: str, next_seq: int, last: Event | None, envelope: Envelop
 def misplaced(last: Event | None, event: Event, seq: int) -> str | None:
     """Why ``event`` may not stand at position ``seq``, right after ``last``."""
     if last is None:
-        return None if isinstance(event, RunStarted) else "a log begins with RunStarted"
-    if isinstance(event, RunStarted):
-        return "a log has one RunStarted"
+        return None if isinstance(event, HEADS) else "a log begins with RunStarted"
+    if isinstance(event, HEADS):
+        return "a log has one head"
     if isinstance(last, TERMINAL):
         return f"the run has ended with {last.kind}"
-    if isinstance(last, ToolCallRequested):
-        if isinstance(event, ToolCallCompleted) and event.seq == last.seq:
+    if isinstance(last, INTENTS):
+        if completes(last, event) or isinstance(event, RunAbandoned):
             return None
         return f"the call at event {last.seq} is open, so only its completion may follow"
-    if isinstance(event, ToolCallCompleted):
+    if isinstance(event, COMPLETIONS):
         return f"no call at event {event.seq} is open"
-    if isinstance(event, ToolCallRequested) and event.seq != seq:
+    if isinstance(event, INTENTS) and event.seq != seq:
         return f"the intent names position {event.seq} instead of its own"
+    if isinstance(event, SleepCompleted) and not isinstance(last, _MAY_WAKE):
+        return "the run does not sleep"
     return None
+
+
+_MAY_WAKE = (SleepStarted, NowObserved, RandomObserved)
+
+
+def completes(intent: ModelCallRequested | ToolCallRequested, event: Event) -> bool:
+    """Whether an event is the completion of that intent."""
+    kind = ToolCallCompleted if isinstance(intent, ToolCallRequested) else ModelCallCompleted
+    return isinstance(event, kind) and event.seq == intent.seq

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 
 from salvor.events.chain import ChainCheck
 from salvor.events.codec import decode
-from salvor.events.records import Head
+from salvor.events.records import Head, LogPage
 from salvor.events.store import Store
 from salvor.events.vocabulary import Envelope
 
@@ -22,22 +22,20 @@ async def read_log(store: Store, run_id: str) -> tuple[list[Envelope], Head]:
         UnsupportedEvent, MalformedLog: an event cannot be read.
     """
     envelopes: list[Envelope] = []
+
+    def take(page: LogPage) -> None:
+        envelopes.extend(decode(row.envelope, run_id=run_id, seq=row.seq) for row in page.rows)
+
+    return envelopes, await each_page(store, run_id, take)
+
+
+async def each_page(store: Store, run_id: str, take: Callable[[LogPage], None]) -> Head:
+    """Hand on the pages of a log, each checked against the chain; the head they end at."""
     check = ChainCheck(run_id)
-    head = None
-    async for page_head, page in _pages(store, run_id, check):
-        envelopes.extend(page)
-        head = page_head
-    assert head is not None
-    check.end(head)
-    return envelopes, head
-
-
-async def _pages(
-    store: Store, run_id: str, check: ChainCheck
-) -> AsyncIterator[tuple[Head, list[Envelope]]]:
     while True:
         page = await store.read(run_id, after=check.length - 1, limit=PAGE)
         check.rows(page.rows)
-        yield page.head, [decode(row.envelope, run_id=run_id, seq=row.seq) for row in page.rows]
+        take(page)
         if len(page.rows) < PAGE:
-            return
+            check.end(page.head)
+            return page.head

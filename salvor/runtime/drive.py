@@ -72,8 +72,8 @@ class Drive:
         assert isinstance(stop, CutOff)
         envelopes, _ = await read_log(self._host.store, self._run_id)
         state = fold(envelopes)
-        if state.status == "needs-reconciliation" and state.pending is not None:
-            return open_write(self._run_id, state.pending, CANCELLED)
+        if state.status == "needs-reconciliation" and state.open_call is not None:
+            return open_write(self._run_id, state.open_call, CANCELLED)
         return self._bug(raised or RuntimeError("a step was cancelled inside the workflow"))
 
     async def _raised(self, error: BaseException) -> RunResult[Any]:

@@ -11,6 +11,7 @@ from salvor.events.claims import ClaimChange
 from salvor.events.fold import Park, fold
 from salvor.events.log import read_log
 from salvor.events.records import Driver, LateResult, RunRow, Settlement, Wait
+from salvor.events.skim import Entry, skim_log
 from salvor.events.vocabulary import Envelope, Event, Resumed
 from salvor.run_errors import AnswerRefused, OutputMisfit, WrongState
 from salvor.runtime.claiming import settling
@@ -26,15 +27,28 @@ from salvor.values import JsonValue, as_json, parse_instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """A run's log, and what drivers got to know after they had lost the run."""
+    """A run's log, and what drivers got to know after they had lost the run.
 
-    envelopes: Sequence[Envelope]
+    ``entries`` also hold the events that only a newer salvor knows; ``texts`` are all of
+    them as they are stored.
+    """
+
+    entries: Sequence[Entry]
+    texts: Sequence[str]
     late: Sequence[LateResult]
+
+    @property
+    def envelopes(self) -> list[Envelope]:
+        """The events that are known here."""
+        return [entry for entry in self.entries if isinstance(entry, Envelope)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """One run in a listing; ``status`` is ``unreadable`` when its log cannot be read.
+    """One run in a listing.
+
+    ``status`` is ``unreadable`` when its log cannot be read, and ``unsupported`` when only a
+    newer salvor knows where it stands.
 
     An open write under a live lease is ``awaiting-tool``: its driver is still at it. Times
     are in microseconds since the epoch.
@@ -63,8 +77,12 @@ class Operator:
 
     async def history(self, run_id: str) -> History:
         """A run's log and late results."""
-        look = await self.look(run_id)
-        return History(envelopes=look.envelopes, late=await self._host.store.late(run_id))
+        skim = await skim_log(self._host.store, run_id)
+        return History(
+            entries=skim.entries,
+            texts=skim.texts,
+            late=await self._host.store.late(run_id),
+        )
 
     async def list(self, after: str | None, limit: int) -> list[RunSummary]:
         """One page of runs, oldest first."""
@@ -98,7 +116,7 @@ class Operator:
 
     async def resolve(self, look: Look, resolution: Resolution, tool: FunctionTool | None) -> None:
         """Record what the run's open write did; ``tool`` checks an output."""
-        run_id, intent = look.head.run_id, look.state.pending
+        run_id, intent = look.head.run_id, look.state.open_call
         if look.state.status != "needs-reconciliation" or intent is None:
             raise WrongState(
                 f"run {run_id} has no open write, it is {look.state.status}.",
@@ -151,12 +169,12 @@ class Operator:
     async def _summary(self, row: RunRow) -> RunSummary:
         workflow = None
         try:
-            look = await self.look(row.head.run_id)
+            skim = await skim_log(self._host.store, row.head.run_id)
         except LogError:
             status = "unreadable"
         else:
-            status = look.state.status
-            ref = look.state.workflow
+            status = skim.status
+            ref = skim.state.workflow
             workflow = None if ref is None else ref.name
         driver = None if row.head.lease is None else row.head.lease.driver
         if status == "needs-reconciliation" and driver is not None:

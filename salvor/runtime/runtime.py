@@ -249,7 +249,7 @@ class Runtime:
             NotDoneRefused: "never happened" without the word that the worker is dead.
         """
         look = await self._operator.look(parse_run_id(run_id))
-        pending, ref = look.state.pending, look.state.workflow
+        pending, ref = look.state.open_call, look.state.workflow
         if tool is None and pending is not None:
             target = ref.target if ref is not None else f"{SINGLE}{pending.tool}"
             try:

@@ -73,7 +73,7 @@ def test_a_page_that_is_read_as_a_file_says_where_its_code_is(page: Path) -> Non
     assert all((page.parent / target).resolve() == ROOT / text for target, text in links)
 
 
-@pytest.mark.parametrize("status", [*get_args(Status), "unreadable"])
+@pytest.mark.parametrize("status", [*get_args(Status), "unreadable", "unsupported"])
 def test_every_status_is_explained(status: str) -> None:
     [section] = re.findall(
         r"## salvor list\n(.*?)\n## ", (ROOT / "docs/reference/cli.md").read_text(), re.DOTALL

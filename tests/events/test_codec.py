@@ -117,8 +117,8 @@ def _text(event: object, **fields: object) -> str:
 
 
 def test_an_unknown_kind_is_refused_by_name() -> None:
-    with pytest.raises(UnsupportedEvent, match="'NodeEntered'"):
-        decode(_text({"kind": "NodeEntered", "payload": {}}), run_id=RUN, seq=0)
+    with pytest.raises(UnsupportedEvent, match="'NodeLeft'"):
+        decode(_text({"kind": "NodeLeft", "payload": {}}), run_id=RUN, seq=0)
 
 
 def test_a_newer_schema_version_is_refused_by_number() -> None:

@@ -31,7 +31,9 @@ def test_a_whole_log_is_replayed_step_by_step() -> None:
     seen = cursor.call("look", {})
     assert isinstance(seen, Recorded)
     assert seen.completion.output == "seen"
-    assert cursor.suspend("ok?", SCHEMA) == Answered(input=True)
+    assert cursor.suspend("ok?", SCHEMA) == Answered(
+        seq=4, park=Suspended(reason="ok?", input_schema=SCHEMA), input=True
+    )
     paid = cursor.call("pay", {})
     assert isinstance(paid, Recorded)
     assert paid.intent.seq == 8
@@ -76,15 +78,17 @@ def test_a_fresh_intent_after_not_executed_can_dangle() -> None:
 
 
 def test_a_park_at_the_end_waits() -> None:
-    assert _at(Suspended(reason="?", input_schema=SCHEMA)).suspend("?", SCHEMA) == Waiting(seq=1)
+    park = Suspended(reason="?", input_schema=SCHEMA)
+
+    assert _at(park).suspend("?", SCHEMA) == Waiting(seq=1, park=park)
 
 
 @pytest.mark.parametrize(
     ("recorded", "ask", "field"),
     [
         (intent(1), lambda c: c.call("other", {}), "tool"),
-        (intent(1, n=1), lambda c: c.call("look", {"n": 1.0}), "given"),
-        (intent(1, n=1), lambda c: c.call("look", {"n": True}), "given"),
+        (intent(1, n=1), lambda c: c.call("look", {"n": 1.0}), "input/n"),
+        (intent(1, n=1), lambda c: c.call("look", {"n": True}), "input/n"),
         (intent(1), lambda c: c.now(), "kind"),
         (NowObserved(now=AT), lambda c: c.random(), "kind"),
         (NowObserved(now=AT), lambda c: c.complete(1), "kind"),
@@ -92,7 +96,7 @@ def test_a_park_at_the_end_waits() -> None:
         (
             Suspended(reason="a", input_schema={}),
             lambda c: c.suspend("a", {"type": "null"}),
-            "input_schema",
+            "input_schema/type",
         ),
         (RunCompleted(output=1), lambda c: c.complete(True), "output"),
         (RunFailed(error="a"), lambda c: c.fail("b"), "error"),

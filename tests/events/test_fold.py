@@ -1,8 +1,26 @@
 import pytest
 
 from salvor.events.fold import fold
-from salvor.events.vocabulary import RunFailed, Suspended
-from tests.support.logs import FULL, STARTED, done, intent, log
+from salvor.events.graph import GraphRunStarted, NodeEntered, NodeExited
+from salvor.events.vocabulary import (
+    Budget,
+    BudgetExceeded,
+    Default,
+    Event,
+    ModelCallCompleted,
+    ModelCallRequested,
+    NowObserved,
+    ParkedCall,
+    Resumed,
+    RunAbandoned,
+    RunFailed,
+    SleepCompleted,
+    SleepStarted,
+    Suspended,
+    UnresolvedWrite,
+    Usage,
+)
+from tests.support.logs import AT, FULL, STARTED, done, intent, log
 
 STATUS_AFTER_EACH_EVENT = [
     "not-started",
@@ -38,11 +56,11 @@ def test_a_park_is_shown_while_the_run_is_suspended_and_gone_afterwards() -> Non
 
 
 def test_the_open_intent_is_pending_until_its_completion() -> None:
-    pending = fold(FULL[:7]).pending
+    pending = fold(FULL[:7]).open_call
 
     assert pending is not None
     assert pending.tool == "pay"
-    assert fold(FULL[:8]).pending is None
+    assert fold(FULL[:8]).open_call is None
 
 
 def test_an_open_idempotent_call_awaits_its_tool() -> None:
@@ -58,3 +76,77 @@ def test_the_ends_carry_output_and_error() -> None:
 def test_a_run_that_fails_at_a_park_is_not_suspended_any_more() -> None:
     parked = Suspended(reason="?", input_schema={})
     assert fold(log(STARTED, parked, RunFailed(error="x"))).park is None
+
+
+MODEL = ModelCallRequested(seq=1, request_hash="sha256:aa")
+ANSWER = ModelCallCompleted(seq=1, response=1, usage=Usage(input_tokens=3, output_tokens=4))
+SPENT = BudgetExceeded(budget=Budget(kind="steps", limit=1.0), observed=2.0)
+CALL = ParkedCall(tool="pay", effect="write", input={}, idempotency_key=None)
+
+
+@pytest.mark.parametrize(
+    ("events", "status"),
+    [
+        ((MODEL,), "awaiting-model"),
+        ((MODEL, ANSWER), "running"),
+        ((SleepStarted(wake_at=AT),), "sleeping"),
+        ((SleepStarted(wake_at=AT), NowObserved(now=AT)), "sleeping"),
+        ((SleepStarted(wake_at=AT), SleepCompleted()), "running"),
+        (
+            (BudgetExceeded(budget=Budget(kind="steps", limit=1.0), observed=2.0),),
+            "budget-exceeded",
+        ),
+        (
+            (
+                BudgetExceeded(budget=Budget(kind="steps", limit=1.0), observed=2.0),
+                Resumed(input={}),
+            ),
+            "running",
+        ),
+        ((RunAbandoned(),), "abandoned"),
+        ((intent(1, "write"), RunAbandoned()), "abandoned"),
+        ((NodeEntered(node="a"), NodeExited(node="a")), "running"),
+    ],
+)
+def test_every_kind_has_its_status(events: tuple[Event, ...], status: str) -> None:
+    assert fold(log(STARTED, *events)).status == status
+
+
+def test_a_sleep_is_shown_while_the_run_sleeps() -> None:
+    sleep = fold(log(STARTED, SleepStarted(wake_at=AT, call=CALL))).sleep
+
+    assert sleep is not None
+    assert (sleep.seq, sleep.wake_at, sleep.call) == (1, AT, CALL)
+    assert fold(log(STARTED, SleepStarted(wake_at=AT), SleepCompleted())).sleep is None
+
+
+def test_a_park_shows_its_signal_its_call_and_its_deadline() -> None:
+    default = Default(value=None)
+    signal = Suspended(reason="?", input_schema={}, signal=True, name="paid")
+    asked = Suspended(reason="?", input_schema={}, call=CALL, deadline=AT, default=default)
+
+    waits, wants = fold(log(STARTED, signal)).park, fold(log(STARTED, asked)).park
+    assert waits is not None and wants is not None
+    assert (waits.signal, waits.wants_approval) == ("paid", False)
+    assert (wants.wants_approval, wants.deadline, wants.default) == (True, AT, default)
+
+
+def test_an_abandoned_run_still_shows_its_open_write() -> None:
+    write = UnresolvedWrite(seq=1, tool="look")
+    state = fold(log(STARTED, intent(1, "write"), RunAbandoned(reason="x", unresolved_write=write)))
+
+    assert (state.ended, state.reason, state.unresolved_write) == (True, "x", write)
+    assert state.open_call == intent(1, "write")
+
+
+def test_tokens_and_steps_are_counted() -> None:
+    state = fold(log(STARTED, MODEL, ANSWER))
+
+    assert (state.steps, state.input_tokens, state.output_tokens) == (1, 3, 4)
+    assert fold(log(STARTED, MODEL)).open_call is None
+
+
+def test_a_graph_run_begins_too() -> None:
+    state = fold(log(GraphRunStarted(graph_hash="sha256:aa", input=5, labels={"a": "b"})))
+
+    assert (state.status, state.input, state.labels) == ("running", 5, {"a": "b"})

@@ -305,4 +305,4 @@ async def test_b4_a_call_that_is_asked_for_in_another_order_is_a_divergence(
 
     with pytest.raises(Divergence) as caught:
         await runtime.resume(parked.run_id, after)
-    assert caught.value.position == 1
+    assert (caught.value.position, caught.value.field) == (1, "input/name")
