@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from textwrap import fill
 from typing import Final
 
 from benchmarks.peers import measures
@@ -121,13 +122,30 @@ def _starts(names: Iterable[str]) -> None:
     table = started({"python itself": "pass", **imports})
     print("\nImporting: whole processes")
     _started(table)
+    theirs = {
+        statement: table[statement].millis
+        for name, peer in sides
+        if name not in (FLOOR, OURS)
+        for statement in peer.imports
+    }
+    for statement in load(OURS).imports:
+        _against(table[statement].millis, theirs, statement, "fastest peer")
     programs = {
         path.name: f"from benchmarks.peers.once import once\nonce({name!r}, {index})"
         for name, peer in sides
         for index, path in enumerate(peer.calls)
     }
     print("\nImporting, registering one function and calling it once: whole processes")
-    _started(started(programs))
+    whole = started(programs)
+    _started(whole)
+    peers = {
+        path.name: whole[path.name].millis
+        for name, peer in sides
+        if name not in (FLOOR, OURS)
+        for path in peer.calls
+    }
+    for path in load(OURS).calls:
+        _against(whole[path.name].millis, peers, path.name, "fastest peer")
 
 
 def _started(table: Mapping[str, Start]) -> None:
@@ -153,4 +171,4 @@ def _against(ours: float, theirs: Mapping[str, float], name: str, which: str) ->
 
 def _in_words(rows: Iterable[tuple[str, str]]) -> None:
     for name, says in rows:
-        print(f"    {name}: {says}")
+        print(fill(f"{name}: {says}", 100, initial_indent="    ", subsequent_indent="      "))

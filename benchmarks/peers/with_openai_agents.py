@@ -92,7 +92,7 @@ PEER = Peer(
     lists=(
         Lists(
             name=f"{NAME} (strict)",
-            says="Converter.convert_tools of the Responses API",
+            says="Converter.convert_tools of the Responses API; schemas are shared, not copied",
             open=_listed,
         ),
     ),

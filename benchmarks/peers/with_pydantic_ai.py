@@ -114,8 +114,9 @@ PEER = Peer(
     lists=(
         Lists(
             name=NAME,
-            says="FunctionToolset.get_tools, and the fields of each definition; the last step "
-            "to a provider's form is private to its models and not in the figure",
+            says="FunctionToolset.get_tools, and the fields of each definition; schemas are "
+            "shared, not copied; the last step to a provider's form is private to its models "
+            "and not in the figure",
             open=_listed,
         ),
     ),

@@ -119,15 +119,19 @@ PEER = Peer(
         ),
     ),
     lists=(
-        Lists(name=f"{NAME} (MCP)", says="to_mcp of each tool, names sorted", open=_listed("mcp")),
+        Lists(
+            name=f"{NAME} (MCP)",
+            says="to_form of each tool, sorted, checked against the form's rules, schemas copied",
+            open=_listed("mcp"),
+        ),
         Lists(
             name=f"{NAME} (OpenAI)",
-            says="to_openai of each tool, not strict",
+            says="the same, for the Responses API",
             open=_listed("openai"),
         ),
         Lists(
             name=f"{NAME} (OpenAI strict)",
-            says="to_openai(strict=True) of each tool",
+            says="the same, in strict mode",
             open=_listed("openai-strict"),
         ),
     ),

@@ -177,3 +177,18 @@ def test_a_whole_program_of_ours_registers_and_calls(index: int) -> None:
     program = f"from benchmarks.peers.once import once\nonce({OURS!r}, {index})"
 
     assert started({"once": program}, rounds=1)["once"].modules > 100
+
+
+def test_the_figures_on_the_page_are_of_everybody_and_of_todays_rows() -> None:
+    printed = (ROOT / "benchmarks/peers/figures.txt").read_text()
+    sides = [load(FLOOR), load(OURS)]
+    rows = [path.name for side in sides for path in side.calls]
+    rows += [way.name for side in sides for way in side.registering]
+    rows += [form.name for side in sides for form in side.lists]
+    rows += [statement for side in sides for statement in side.imports]
+
+    assert [name for name in PEERS if f" {ENTRIES[name].distribution} " not in printed] == []
+    assert [
+        row for row in rows if not re.search(rf"^  {re.escape(row)} +[0-9]", printed, re.MULTILINE)
+    ] == []
+    assert "not installed" not in printed
