@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import platform
@@ -17,8 +18,6 @@ from benchmarks import spent as spent_by
 from benchmarks.disk import disk_figures
 from benchmarks.peers.report import report
 
-USAGE = "python -m benchmarks [peers]"
-
 
 def main(arguments: Sequence[str]) -> None:
     """Measure and print, one section a table.
@@ -26,10 +25,11 @@ def main(arguments: Sequence[str]) -> None:
     Args:
         arguments: Nothing for every figure, or ``peers`` for those beside other frameworks.
     """
-    if arguments not in ([], ["peers"]):
-        raise SystemExit(f"usage: {USAGE}")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("section", nargs="?", choices=["peers"])
+    section = parser.parse_args(arguments).section
     _machine()
-    if not arguments:
+    if section is None:
         _in_memory()
         _imports()
         _disk()

@@ -27,23 +27,45 @@ from benchmarks.peers.trials import TRIALS, Found, documents, tried
 _WIDE: Final = 30
 
 
-def report(look: Callable[[str], str | None] = installed_version) -> None:
+def report(
+    look: Callable[[str], str | None] = installed_version,
+    loading: Callable[[str], Peer] = load,
+) -> None:
     """Measure those who are installed, and say who is not.
 
     Args:
         look: Gives the version of a distribution, if it is installed.
+        loading: Gives an adapter by its name.
     """
     absent = missing(look)
-    present = [name for name in PEERS if name not in absent]
     if absent:
         print(f"\nPeers that are not installed: {', '.join(absent)}; {INSTALL} brings them.")
-    if not present:
+    if len(absent) == len(PEERS):
         return
-    print("\nPeers: " + ", ".join(_with_version(name) for name in present))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        asyncio.run(_in_process({name: load(name) for name in (FLOOR, OURS, *present)}))
-    _starts([FLOOR, OURS, *present])
+        sides = asyncio.run(_usable([name for name in PEERS if name not in absent], loading))
+        if not sides:
+            return
+        print("\nPeers: " + ", ".join(map(_with_version, sides)))
+        sides = {FLOOR: load(FLOOR), OURS: load(OURS), **sides}
+        asyncio.run(_in_process(sides))
+    _starts(sides)
+
+
+async def _usable(names: Iterable[str], loading: Callable[[str], Peer]) -> dict[str, Peer]:
+    """The adapters that still fit the release that is installed."""
+    found: dict[str, Peer] = {}
+    for name in names:
+        try:
+            peer = loading(name)
+            for path in peer.calls:
+                await tried(path)
+        except Exception as error:
+            print(f"\n{name} cannot be measured: {type(error).__name__}: {error}")
+        else:
+            found[name] = peer
+    return found
 
 
 def _with_version(name: str) -> str:
@@ -116,36 +138,35 @@ async def _listing(peers: Mapping[str, Peer]) -> None:
     _in_words((form.name, form.says) for form in forms)
 
 
-def _starts(names: Iterable[str]) -> None:
-    sides = [(name, load(name)) for name in names]
-    imports = {statement: statement for _, peer in sides for statement in peer.imports}
+def _starts(peers: Mapping[str, Peer]) -> None:
+    imports = {statement: statement for peer in peers.values() for statement in peer.imports}
     table = started({"python itself": "pass", **imports})
     print("\nImporting: whole processes")
     _started(table)
     theirs = {
         statement: table[statement].millis
-        for name, peer in sides
+        for name, peer in peers.items()
         if name not in (FLOOR, OURS)
         for statement in peer.imports
     }
-    for statement in load(OURS).imports:
+    for statement in peers[OURS].imports:
         _against(table[statement].millis, theirs, statement, "fastest peer")
     programs = {
         path.name: f"from benchmarks.peers.once import once\nonce({name!r}, {index})"
-        for name, peer in sides
+        for name, peer in peers.items()
         for index, path in enumerate(peer.calls)
     }
     print("\nImporting, registering one function and calling it once: whole processes")
     whole = started(programs)
     _started(whole)
-    peers = {
+    theirs = {
         path.name: whole[path.name].millis
-        for name, peer in sides
+        for name, peer in peers.items()
         if name not in (FLOOR, OURS)
         for path in peer.calls
     }
-    for path in load(OURS).calls:
-        _against(whole[path.name].millis, peers, path.name, "fastest peer")
+    for path in peers[OURS].calls:
+        _against(whole[path.name].millis, theirs, path.name, "fastest peer")
 
 
 def _started(table: Mapping[str, Start]) -> None:

@@ -14,7 +14,7 @@ from benchmarks.__main__ import main
 from benchmarks.peers import measures
 from benchmarks.peers.case import DOCUMENTED, TEXT, copies, pay
 from benchmarks.peers.catalogue import ENTRIES, FLOOR, OURS, PEERS, load, missing
-from benchmarks.peers.peer import CallPath
+from benchmarks.peers.peer import CallPath, Peer
 from benchmarks.peers.report import report
 from benchmarks.peers.starting import started
 from benchmarks.peers.trials import TRIALS, documents, tried
@@ -79,15 +79,37 @@ def test_without_peers_one_line_says_so_and_how_to_get_them(
     ]
 
 
+def test_a_peer_that_its_adapter_no_longer_fits_is_named_and_left_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def loading(name: str) -> Peer:
+        raise ImportError(f"{name} moved it")
+
+    report(look=lambda found: "9.0" if found in ("mcp", "fastmcp") else None, loading=loading)
+
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "",
+        "fastmcp cannot be measured: ImportError: fastmcp moved it",
+        "",
+        "mcp cannot be measured: ImportError: mcp moved it",
+    ]
+
+
 def test_those_that_are_installed_are_not_missing() -> None:
     assert missing(lambda distribution: "1.0" if distribution == "mcp" else None) == [
         name for name in PEERS if name != "mcp"
     ]
 
 
-def test_a_word_that_is_no_section_is_refused_with_the_usage() -> None:
-    with pytest.raises(SystemExit, match=r"usage: python -m benchmarks \[peers\]"):
+def test_a_word_that_is_no_section_is_refused_with_those_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
         main(["peer"])
+
+    assert ended.value.code == 2
+    assert "usage: python -m benchmarks" in (said := capsys.readouterr().err)
+    assert "peers" in said
 
 
 def test_copies_are_functions_of_their_own_names() -> None:
