@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 ROUNDS = 9
+_NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"  # installed packages are compiled, and so shall we be
 
 _VERSION = """\
 import sys
@@ -54,6 +56,9 @@ def _pair(ours: str, other: str) -> Import:
 
 
 def _millis(code: str) -> float:
+    environment = {name: word for name, word in os.environ.items() if name != _NO_BYTECODE}
     started = perf_counter()
-    subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False)
+    subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, env=environment, check=False
+    )
     return (perf_counter() - started) * 1000

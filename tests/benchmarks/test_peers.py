@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import tomllib
 from importlib.util import find_spec
@@ -192,6 +193,22 @@ def test_a_program_is_timed_whole_with_the_modules_it_loads() -> None:
 
     assert table["one more"].modules > table["nothing"].modules
     assert table["nothing"].millis > 0
+
+
+def test_a_program_finds_its_modules_compiled_whatever_the_environment_says(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "imported.py").write_text("")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPYCACHEPREFIX": str(tmp_path / "compiled"),
+    }
+
+    started({"one": "import imported"}, rounds=1, environment=environment)
+
+    assert [path.name for path in (tmp_path / "compiled").rglob("imported.*.pyc")] != []
 
 
 @pytest.mark.parametrize("index", range(len(load(OURS).calls)))
