@@ -5,7 +5,7 @@ SalvorError
         TamperEvident, MalformedLog, UnsupportedEvent, Divergence, AppendRefused
     StoreError             the store failed
         StoreUnavailable (StoreClosed, StoreFull), StoreVersionError, StoreBusy, CommitUnknown,
-        Conflict, Fenced
+        Conflict, Fenced, ClaimLogTampered
 """
 
 from __future__ import annotations
@@ -156,3 +156,16 @@ class Fenced(StoreError):
     def __init__(self, run_id: str) -> None:
         super().__init__(f"run {run_id} was taken over by another driver.")
         self.run_id = run_id
+
+
+class ClaimLogTampered(StoreError):
+    """A row of the claim log is not what was written."""
+
+    code = "claim_log_tampered"
+
+    def __init__(self, n: int) -> None:
+        super().__init__(
+            f"the claim log was altered outside salvor at row {n}.",
+            hint="Restore the store from a backup.",
+        )
+        self.n = n

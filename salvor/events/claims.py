@@ -103,7 +103,7 @@ class OverruleClaim:
     output_hash: str | None = None
 
 
-ClaimChange: TypeAlias = TakeClaim | MoveClaim | SettleClaim
+ClaimChange: TypeAlias = TakeClaim | MoveClaim | SettleClaim | OverruleClaim
 
 
 def may_take(claim: Claim | None, wanted: TakeClaim) -> bool:

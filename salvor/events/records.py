@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from salvor.errors import Extent
 from salvor.events.claims import Claim, ClaimChange, ClaimId
@@ -103,6 +104,10 @@ class Cancel:
     reason: str | None
     by: str | None
     asked_at: datetime
+
+
+Stands: TypeAlias = Claim | Signal | Cancel
+"""What stands in the way of an append."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

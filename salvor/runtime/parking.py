@@ -111,8 +111,3 @@ def _completion(
     attempts: tuple[Attempt, ...] | None,
 ) -> ToolCallCompleted:
     return ToolCallCompleted(seq=intent.seq, output=output, outcome=outcome, attempts=attempts)
-
-
-def slept(wake_at: str) -> JsonObject:
-    """What a call gives that slept."""
-    return {"slept_until": wake_at}

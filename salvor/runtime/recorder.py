@@ -12,10 +12,10 @@ import anyio
 
 from salvor.clock import Clock
 from salvor.events.chain import row_hash
-from salvor.events.claims import Claim, ClaimChange
+from salvor.events.claims import ClaimChange
 from salvor.events.codec import decode, encode_event
 from salvor.events.guard import misplaced
-from salvor.events.records import Append, Cancel, Fence, Head, Row, Signal
+from salvor.events.records import Append, Fence, Head, Row, Stands
 from salvor.events.store import Store
 from salvor.events.vocabulary import TERMINAL, Event, ToolCallCompleted
 from salvor.store_errors import (
@@ -98,7 +98,7 @@ class Recorder:
         consumes: int | None = None,
         unless_signal: str | None = None,
         heeds_cancel: bool = False,
-    ) -> Claim | Signal | Cancel | None:
+    ) -> Stands | None:
         """Record events; durable when this returns ``None``.
 
         Args:

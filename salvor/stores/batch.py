@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from salvor.errors import SalvorError
-from salvor.events.claims import ClaimChange
+from salvor.events.claims import ClaimChange, OverruleClaim
 from salvor.store_errors import Conflict
 from salvor.stores import statements as sql
 from salvor.stores.claim_table import plain_change
 from salvor.stores.faults import store_error
-from salvor.stores.writes import AppendWrite, Withdrawn, Write
+from salvor.stores.write import Withdrawn, Write
+from salvor.stores.writes import AppendWrite
 
 AnyWrite: TypeAlias = Write[Any]
 
@@ -35,9 +36,10 @@ def carry_out(db: sqlite3.Connection, batch: Sequence[AnyWrite]) -> None:
     if len(batch) == 1:
         _alone(db, batch[0])
         return
-    appends = [write for write in batch if isinstance(write, AppendWrite)]
+    appends = [write for write in batch if isinstance(write, AppendWrite) and write.is_plain]
     if len(appends) > 1 and _together(db, appends):
-        batch = [write for write in batch if not isinstance(write, AppendWrite)]
+        done = set(map(id, appends))
+        batch = [write for write in batch if id(write) not in done]
     for write in batch:
         _behind_savepoint(db, write)
 
@@ -109,6 +111,7 @@ def _change_claims(db: sqlite3.Connection, changes: Sequence[ClaimChange]) -> No
     # another to come first does not add up either, and is done again one by one.
     groups: dict[str, list[tuple[Any, ...]]] = {}
     for change in changes:
+        assert not isinstance(change, OverruleClaim)  # an operator's, never an append's
         statement, parameters = plain_change(change)
         groups.setdefault(statement, []).append(parameters)
     for statement, parameter_rows in groups.items():

@@ -8,6 +8,7 @@ from salvor.events.claims import (
     Claim,
     ClaimChange,
     MoveClaim,
+    OverruleClaim,
     SettleClaim,
     TakeClaim,
     may_take,
@@ -28,10 +29,13 @@ def changed(current: Claim | None, change: ClaimChange) -> Claim:
 
     Raises:
         ClaimStands: a `TakeClaim` that may not take the key.
-        Conflict: a `MoveClaim` or `SettleClaim` of a claim that its intent does not hold.
+        Conflict: a `MoveClaim` or `SettleClaim` of a claim that its intent does not hold, an
+            `OverruleClaim` of one that is held or was claimed again.
     """
     if isinstance(change, TakeClaim):
         return _taken(current, change)
+    if isinstance(change, OverruleClaim):
+        return _overruled(current, change)
     held = _held(current, change)
     if isinstance(change, MoveClaim):
         return replace(held, intent_seq=change.fresh_seq, generation=held.generation + 1)
@@ -55,6 +59,21 @@ def _taken(current: Claim | None, change: TakeClaim) -> Claim:
         intent_seq=change.intent_seq,
         input_hash=change.input_hash,
         generation=current.generation + 1 if current else 1,
+    )
+
+
+def _overruled(current: Claim | None, change: OverruleClaim) -> Claim:
+    if current is None or current.state == "held" or current.generation != change.generation:
+        raise Conflict(
+            f"the claim on {change.id.scope} {change.id.key} is not what it was when it was "
+            "looked at; nothing was written."
+        )
+    return replace(
+        current,
+        state=change.to,
+        extent=change.extent,
+        completion_seq=None,
+        output_hash=change.output_hash,
     )
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from salvor.clock import Clock
 from salvor.events.claims import Claim, ClaimId
-from salvor.events.records import Driver, Head, LateResult, Lease, Row, RunRow, Wait
+from salvor.events.records import (
+    Cancel,
+    Driver,
+    Head,
+    LateResult,
+    Lease,
+    Row,
+    RunRow,
+    Signal,
+    Wait,
+)
 from salvor.stores.instants import instant, micros
 
 Record: TypeAlias = tuple[Any, ...]
@@ -38,23 +49,67 @@ class LeaseReader:
 
     def head(self, record: Record) -> Head:
         """The head of a row of the ``HEAD`` columns."""
-        run_id, epoch, length, head_hash, until, driver_id, pid, host = record
+        run_id, epoch, length, head_hash, until, driver_id, pid, host = record[:8]
+        due_at, ended, takeovers, causes = record[8:]
         return Head(
             run_id=run_id,
             epoch=epoch,
             length=length,
             head_hash=head_hash,
             lease=self.live(until, driver_id, pid, host),
+            takeovers=takeovers,
+            causes=causes_of(causes),
+            due_at=None if due_at is None else instant(due_at),
+            ended=bool(ended),
         )
 
     def run_row(self, record: Record) -> RunRow:
         """The listing's row of a row of ``RUNS``."""
         return RunRow(
-            head=self.head(record[:8]),
-            first_recorded_at=record[8],
-            last_recorded_at=record[9],
-            wait=_wait(record[0], record[10:]),
+            head=self.head(record[:12]),
+            first_recorded_at=record[12],
+            last_recorded_at=record[13],
+            wait=_wait(record[0], record[14:20]),
+            cancel=_cancel(record[0], record[20:]),
         )
+
+
+def driver_of(record: Record) -> Driver | None:
+    """Whoever the ``HEAD`` columns say drives, or drove and never said that it stopped."""
+    driver_id, pid, host = record[5:8]
+    return None if driver_id is None else Driver(id=driver_id, pid=pid, host=host)
+
+
+def causes_of(text: str | None) -> tuple[str, ...]:
+    """The causes of a stored JSON list."""
+    return tuple(json.loads(text)) if text else ()
+
+
+def causes_text(causes: tuple[str, ...]) -> str | None:
+    """Causes as they are stored."""
+    return json.dumps(causes) if causes else None
+
+
+def signal(run_id: str, record: Record) -> Signal:
+    """The signal of a row of ``INBOX``."""
+    name, payload, sent_at, sender_id, by, n, consumed = record
+    return Signal(
+        run_id=run_id,
+        name=name,
+        payload=payload,
+        sent_at=instant(sent_at),
+        sender_id=sender_id,
+        by=by,
+        n=n,
+        consumed=consumed,
+    )
+
+
+def _cancel(run_id: str, record: Record) -> Cancel | None:
+    reason, by, asked_at = record
+    if asked_at is None:
+        return None
+    return Cancel(run_id=run_id, reason=reason, by=by, asked_at=instant(asked_at))
 
 
 def _wait(run_id: str, record: Record) -> Wait | None:
@@ -88,6 +143,13 @@ def late(record: Record) -> LateResult:
         kept_at=instant(kept_at),
         extent=extent,
     )
+
+
+def late_record(late: LateResult) -> Record:
+    """The parameters of ``KEEP_LATE``."""
+    kept_at = micros(late.kept_at)
+    told = (late.run_id, late.intent_seq, late.epoch, late.outcome, late.value)
+    return (*told, kept_at, late.extent)
 
 
 def claim(claim_id: ClaimId, record: Record | None) -> Claim | None:

@@ -10,7 +10,7 @@ from importlib import resources
 from salvor.events.chain import CHAIN
 from salvor.store_errors import StoreUnavailable, StoreVersionError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_TIMEOUT = 5.0
 _OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 

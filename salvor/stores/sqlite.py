@@ -6,45 +6,57 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from datetime import datetime
+from itertools import islice
 from typing import TypeVar
 
 import anyio.to_thread
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
-from salvor.events.claims import Claim, ClaimId
+from salvor.events.claim_log import read_entry
+from salvor.events.claims import Claim, ClaimId, ClaimState, TakeClaim
 from salvor.events.records import (
     Append,
+    Cancel,
     Driver,
     Fence,
     Head,
+    Incarnation,
     LateResult,
+    LoggedClaim,
     LogPage,
+    RunCopy,
     RunRow,
     Settlement,
+    Signal,
+    Stands,
 )
-from salvor.run_errors import UnknownRun
+from salvor.run_errors import Unconfirmed, UnknownRun
 from salvor.store_errors import StoreUnavailable
 from salvor.stores import records, schema
 from salvor.stores import statements as sql
-from salvor.stores.claim_table import held_claim, read_claim
+from salvor.stores.claim_table import claims_page, held_claim, read_claim
 from salvor.stores.drivers import DriverLocks
 from salvor.stores.faults import busy, translated
+from salvor.stores.inbox_table import cancel_of
+from salvor.stores.inbox_writes import CancelWrite, SignalWrite
+from salvor.stores.instants import micros
+from salvor.stores.lease_writes import ConfirmWrite, ReleaseWrite, TakeOverWrite, drives
 from salvor.stores.lockfile import FairLock
 from salvor.stores.readers import Readers
 from salvor.stores.records import LeaseReader
 from salvor.stores.renewal import Renewal
 from salvor.stores.schema import Connect
-from salvor.stores.writer import Writer
-from salvor.stores.writes import (
-    AppendWrite,
-    ConfirmWrite,
-    LateWrite,
-    ReleaseWrite,
-    SettleWrite,
-    TakeOverWrite,
-    WaitWrite,
-    drives,
+from salvor.stores.upkeep import (
+    AdoptWrite,
+    ForgetWrite,
+    IncarnationWrite,
+    copied,
+    read_incarnation,
 )
+from salvor.stores.write import run_key
+from salvor.stores.writer import Writer
+from salvor.stores.writes import AppendWrite, LateWrite, SettleWrite, WaitWrite
 
 PATIENCE = 60.0
 _MOST_KEYS = 10_000
@@ -64,6 +76,7 @@ class SqliteStore:
         self._clock = clock
         self._ids = ids
         self._keys: dict[str, int] = {}
+        self._confirmed = False
         self._locks = DriverLocks(f"{path}-drivers")
         self._leases = LeaseReader(clock, self._locks.is_dead)
         self._readers = Readers(path, lambda: schema.prepared(connect(path)))
@@ -122,13 +135,20 @@ class SqliteStore:
         return store
 
     async def take_over(
-        self, run_id: str, driver: Driver, *, lease: float, create: bool = False
+        self,
+        run_id: str,
+        driver: Driver,
+        *,
+        lease: float,
+        create: bool = False,
+        operator: bool = True,
     ) -> tuple[Fence, Head]:
         write = TakeOverWrite(
             run_id,
             driver,
             lease,
             create=create,
+            operator=operator,
             token=self._ids.token(),
             leases=self._leases,
             locks=self._locks,
@@ -145,15 +165,16 @@ class SqliteStore:
         self._keys[run_id] = key
         return fence, head
 
-    async def append(self, append: Append) -> Claim | None:
+    async def append(self, append: Append) -> Stands | None:
+        await self._refuse_unconfirmed(append)
         key = self._keys.get(append.fence.run_id, 0)
         return await self._writer.submit(AppendWrite(append, key))
 
     async def confirm(self, fence: Fence) -> None:
         await self._writer.submit(ConfirmWrite(fence))
 
-    async def release(self, fence: Fence) -> None:
-        await self._writer.submit(ReleaseWrite(fence))
+    async def release(self, fence: Fence, *, cause: str | None = None) -> None:
+        await self._writer.submit(ReleaseWrite(fence, cause))
 
     def renew(self, fences: Collection[Fence], *, lease: float) -> set[Fence]:
         length = int(lease * 1_000_000)
@@ -179,10 +200,14 @@ class SqliteStore:
 
         return await self._read(page)
 
-    async def runs(self, *, after: str | None = None, limit: int = 100) -> Sequence[RunRow]:
+    async def runs(
+        self, *, after: str | None = None, limit: int = 100, ended: bool | None = None
+    ) -> Sequence[RunRow]:
+        picked = (0, 1) if ended is None else (int(ended), int(ended))
+
         def page(db: sqlite3.Connection) -> Sequence[RunRow]:
             place, last = (-1, "") if after is None else (_place(db, after), after)
-            found = db.execute(sql.RUNS, (place, last, limit))
+            found = db.execute(sql.RUNS, (place, last, *picked, limit))
             return [self._leases.run_row(record) for record in found.fetchall()]
 
         return await self._read(page)
@@ -192,6 +217,76 @@ class SqliteStore:
 
     async def held_claim(self, run_id: str, intent_seq: int) -> Claim | None:
         return await self._read(lambda db: held_claim(db, run_id, intent_seq))
+
+    async def claims(
+        self, *, after: ClaimId | None = None, limit: int = 100, state: ClaimState | None = None
+    ) -> Sequence[Claim]:
+        place = ("", "", "") if after is None else records.claim_key(after)
+
+        def page(db: sqlite3.Connection) -> Sequence[Claim]:
+            return claims_page(db, place, state, limit)
+
+        return await self._read(page)
+
+    async def settled_output(self, claim: Claim) -> str | None:
+        def kept(db: sqlite3.Connection) -> str | None:
+            record = db.execute(sql.OUTPUT, records.claim_key(claim.id)).fetchone()
+            return None if record is None else str(record[0])
+
+        return await self._read(kept)
+
+    async def claim_log(self, *, after: int = 0, limit: int = 1000) -> Sequence[LoggedClaim]:
+        def page(db: sqlite3.Connection) -> Sequence[LoggedClaim]:
+            return [read_entry(*record) for record in db.execute(sql.ENTRIES, (after, limit))]
+
+        return await self._read(page)
+
+    async def signal(self, signal: Signal) -> int:
+        return await self._writer.submit(SignalWrite(signal, self._leases))
+
+    async def inbox(self, run_id: str) -> Sequence[Signal]:
+        def kept(db: sqlite3.Connection) -> Sequence[Signal]:
+            found = db.execute(sql.INBOX, (run_key(db, run_id),))
+            return [records.signal(run_id, record) for record in found]
+
+        return await self._read(kept)
+
+    async def cancel(self, cancel: Cancel) -> None:
+        await self._writer.submit(CancelWrite(cancel, self._leases))
+
+    async def cancelled(self, run_id: str) -> Cancel | None:
+        return await self._read(lambda db: cancel_of(db, run_key(db, run_id), run_id))
+
+    async def due(self, *, limit: int = 100) -> Sequence[str]:
+        def page(db: sqlite3.Connection) -> Sequence[str]:
+            heads = map(self._leases.head, db.execute(sql.DUE, (self._leases.now(),)))
+            resting = (head.run_id for head in heads if head.lease is None)
+            return list(islice(resting, limit))
+
+        return await self._read(page)
+
+    async def backup(self, path: str) -> None:
+        await self._read(lambda db: copied(db, path))
+
+    async def incarnation(self) -> Incarnation:
+        return await self._read(read_incarnation)
+
+    async def begin_incarnation(self) -> Incarnation:
+        found = await self._writer.submit(IncarnationWrite(begin=True))
+        self._confirmed = found.confirmed
+        return found
+
+    async def confirm_incarnation(self) -> Incarnation:
+        found = await self._writer.submit(IncarnationWrite(begin=False))
+        self._confirmed = found.confirmed
+        return found
+
+    async def adopt(self, copy: RunCopy) -> None:
+        await self._writer.submit(AdoptWrite(copy, self._ids.token()))
+
+    async def forget(self, run_id: str, *, ended_before: datetime) -> bool:
+        self._keys.pop(run_id, None)
+        return await self._writer.submit(ForgetWrite(run_id, micros(ended_before)))
 
     async def late(self, run_id: str) -> Sequence[LateResult]:
         def kept(db: sqlite3.Connection) -> Sequence[LateResult]:
@@ -209,6 +304,14 @@ class SqliteStore:
                 return work(db)
 
         return await anyio.to_thread.run_sync(in_thread)
+
+    async def _refuse_unconfirmed(self, append: Append) -> None:
+        # A store is restored while nobody has it open: once confirmed, always confirmed.
+        if self._confirmed or not any(isinstance(one, TakeClaim) for one in append.claims):
+            return
+        self._confirmed = (await self.incarnation()).confirmed
+        if not self._confirmed:
+            raise Unconfirmed
 
     def _head(self, db: sqlite3.Connection, run_id: str) -> Head:
         record = db.execute(sql.HEAD, (run_id,)).fetchone()

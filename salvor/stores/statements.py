@@ -4,7 +4,8 @@ from __future__ import annotations
 
 _HEAD_COLUMNS = (
     "runs.run_id, runs.epoch, runs.length, runs.head_hash,"
-    " runs.lease_until, runs.driver, runs.pid, runs.host"
+    " runs.lease_until, runs.driver, runs.pid, runs.host,"
+    " runs.due_at, runs.ended, runs.takeovers, runs.causes"
 )
 _CLAIM_COLUMNS = (
     "state, effect, run_id, intent_seq, input_hash, generation, extent, completion_seq, output_hash"
@@ -20,13 +21,15 @@ HEAD_TO_SETTLE = f"SELECT {_HEAD_COLUMNS}, runs.id FROM runs WHERE run_id = ?"
 
 CREATE_RUN = "INSERT INTO runs (run_id, epoch, token, length, head_hash) VALUES (?, 0, '', 0, ?)"
 TAKE_OVER = (
-    "UPDATE runs SET epoch = epoch + 1, token = ?, lease_until = ?, driver = ?, pid = ?, host = ?"
-    " WHERE run_id = ?"
+    "UPDATE runs SET epoch = epoch + 1, token = ?, lease_until = ?, driver = ?, pid = ?, host = ?,"
+    " takeovers = ?, causes = ? WHERE run_id = ?"
 )
 RENEW = (
     "UPDATE runs SET lease_until = ?"
     " WHERE run_id = ? AND epoch = ? AND token = ? AND driver IS NOT NULL"
 )
+BLAME = "UPDATE runs SET causes = ? WHERE run_id = ? AND epoch = ? AND token = ?"
+CAUSES = "SELECT takeovers, causes FROM runs WHERE run_id = ?"
 RELEASE = (
     "UPDATE runs SET lease_until = NULL, driver = NULL, pid = NULL, host = NULL"
     " WHERE run_id = ? AND epoch = ? AND token = ?"
@@ -34,14 +37,17 @@ RELEASE = (
 DRIVES = "SELECT 1 FROM runs WHERE driver = ? AND lease_until > ? LIMIT 1"
 
 # The fence of every append: it changes one row or the append is refused. A run that waits
-# is left alone, too: its wait has to be ended first.
+# is left alone, too: its wait has to be ended first. So is one with a cancel, if it is heeded.
 ADVANCE = (
-    "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = ? WHERE id = ?"
+    "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = ?, due_at = ?, ended = ?,"
+    " takeovers = 0, causes = NULL WHERE id = ?"
     " AND epoch = ? AND token = ? AND length = ? AND head_hash = ? AND waiting = 0"
+    " AND (cancelled = 0 OR NOT ?)"
 )
 FIRST_EVENT = "UPDATE runs SET first_recorded_at = ? WHERE id = ?"
 SETTLE = (
-    "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = ?, epoch = epoch + 1,"
+    "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = coalesce(?, last_recorded_at),"
+    " due_at = ?, ended = ended OR ?, takeovers = 0, causes = NULL, epoch = epoch + 1,"
     " token = ?, lease_until = NULL, driver = NULL, pid = NULL, host = NULL WHERE id = ?"
 )
 INSERT_EVENT = (
@@ -88,6 +94,7 @@ WAIT = (
     "INSERT OR REPLACE INTO waits (run, namespace, scope, key, tool, holder_run, since)"
     " SELECT id, ?, ?, ?, ?, ?, ? FROM runs WHERE run_id = ?"
 )
+WAITS_WELL = "UPDATE runs SET takeovers = 0, causes = NULL, due_at = NULL WHERE run_id = ?"
 END_WAIT = "DELETE FROM waits WHERE run = ?"
 KEEP_LATE = (
     "INSERT INTO late_results (run_id, intent_seq, epoch, outcome, value, kept_at, extent)"
@@ -102,7 +109,80 @@ LATE = (
 
 PLACE = f"SELECT {_PLACE} FROM runs WHERE run_id = ?"
 RUNS = (
-    f"SELECT {_HEAD_COLUMNS}, first_recorded_at, last_recorded_at, {_WAIT_COLUMNS}"
-    " FROM runs LEFT JOIN waits ON waits.run = runs.id"
-    f" WHERE ({_PLACE}, run_id) > (?, ?) ORDER BY {_PLACE}, run_id LIMIT ?"
+    f"SELECT {_HEAD_COLUMNS}, first_recorded_at, last_recorded_at, {_WAIT_COLUMNS},"
+    " cancels.reason, cancels.sender, cancels.asked_at"
+    " FROM runs LEFT JOIN waits ON waits.run = runs.id LEFT JOIN cancels ON cancels.run = runs.id"
+    f" WHERE ({_PLACE}, runs.run_id) > (?, ?) AND ended IN (?, ?)"
+    f" ORDER BY {_PLACE}, runs.run_id LIMIT ?"
 )
+DUE = (
+    f"SELECT {_HEAD_COLUMNS} FROM runs"
+    " WHERE due_at IS NOT NULL AND ended = 0 AND due_at <= ? ORDER BY due_at, run_id"
+)
+
+RUN_TO_SIGNAL = "SELECT id, ended FROM runs WHERE run_id = ?"
+MAKE_DUE = "UPDATE runs SET due_at = ? WHERE id = ?"
+_SIGNAL_COLUMNS = "name, payload, sent_at, sender_id, sender, n, consumed"
+SENT_BEFORE = "SELECT n, name, payload FROM signals WHERE run = ? AND sender_id = ?"
+LAST_SIGNAL = "SELECT coalesce(max(n), 0) FROM signals WHERE run = ?"
+PUT_SIGNAL = (
+    "INSERT INTO signals (run, n, name, payload, sender_id, sender, sent_at)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+INBOX = f"SELECT {_SIGNAL_COLUMNS} FROM signals WHERE run = ? ORDER BY n"
+UNCONSUMED = (
+    f"SELECT {_SIGNAL_COLUMNS} FROM signals WHERE run = ? AND name = ? AND consumed IS NULL"
+    " ORDER BY n LIMIT 1"
+)
+CONSUME = "UPDATE signals SET consumed = ? WHERE run = ? AND n = ? AND consumed IS NULL"
+PUT_CANCEL = (
+    "INSERT INTO cancels (run, reason, sender, asked_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+MARK_CANCELLED = "UPDATE runs SET cancelled = 1 WHERE id = ?"
+CANCEL = "SELECT reason, sender, asked_at FROM cancels WHERE run = ?"
+
+CLAIMS = (
+    f"SELECT namespace, scope, key, {_CLAIM_COLUMNS} FROM claims"
+    " WHERE (namespace, scope, key) > (?, ?, ?) AND (?4 IS NULL OR state = ?4)"
+    " ORDER BY namespace, scope, key LIMIT ?5"
+)
+OUTPUT = "SELECT output FROM claim_outputs WHERE namespace = ? AND scope = ? AND key = ?"
+PUT_OUTPUT = (
+    "INSERT INTO claim_outputs (namespace, scope, key, output) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT DO UPDATE SET output = excluded.output"
+)
+LAST_ENTRY = "SELECT n, row_hash FROM claim_log ORDER BY n DESC LIMIT 1"
+PUT_ENTRY = "INSERT INTO claim_log (n, entry, row_hash) VALUES (?, ?, ?)"
+ENTRIES = "SELECT n, entry, row_hash FROM claim_log WHERE n > ? ORDER BY n LIMIT ?"
+
+META = "SELECT value FROM store_meta WHERE key = ?"
+PUT_META = (
+    "INSERT INTO store_meta (key, value) VALUES (?, ?)"
+    " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+)
+ADOPT = (
+    "INSERT INTO runs (run_id, epoch, token, length, head_hash, first_recorded_at,"
+    " last_recorded_at, due_at, ended) VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?)"
+)
+ADOPT_SIGNAL = (
+    "INSERT INTO signals (run, n, name, payload, sender_id, sender, sent_at, consumed)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+RUN_TO_FORGET = "SELECT id, ended, last_recorded_at FROM runs WHERE run_id = ?"
+COMMITTED_BY = (
+    f"SELECT namespace, scope, key, {_CLAIM_COLUMNS} FROM claims"
+    " WHERE run_id = ? AND state = 'committed' AND completion_seq IS NOT NULL"
+)
+EVENTS_AT = (
+    "SELECT seq, recorded_at, envelope, row_hash FROM events"
+    " WHERE run = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+)
+FORGET = (
+    "DELETE FROM runs WHERE id = ?",
+    "DELETE FROM events WHERE run = ?",
+    "DELETE FROM answers WHERE run = ?",
+    "DELETE FROM signals WHERE run = ?",
+    "DELETE FROM cancels WHERE run = ?",
+    "DELETE FROM waits WHERE run = ?",
+)
+FORGET_LATE = "DELETE FROM late_results WHERE run_id = ?"

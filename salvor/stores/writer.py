@@ -22,7 +22,7 @@ from salvor.stores.batch import AnyWrite, carry_out
 from salvor.stores.faults import busy, closed, forked, store_error
 from salvor.stores.forks import forget_in_children
 from salvor.stores.lockfile import FairLock
-from salvor.stores.writes import Write
+from salvor.stores.write import Write
 
 T = TypeVar("T")
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from salvor.events.claims import Claim
-from salvor.events.records import Append
+from salvor.events.records import Append, Stands
 from salvor.events.store import Store
 from salvor.values import JsonObject, JsonValue
 
@@ -55,7 +54,7 @@ class CrashingStore:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def append(self, append: Append) -> Claim | None:
+    async def append(self, append: Append) -> Stands | None:
         """Append, with a crash point before and after each event."""
         for row in append.rows:
             crash_here(f"event {row.seq}", "before")

@@ -11,44 +11,26 @@ What only shows between processes (who is dead, who waits for whom) is not in he
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
 import anyio
 import anyio.to_thread
 
-from salvor.clock import Clock
 from salvor.errors import SalvorError
 from salvor.events.chain import GENESIS
-from salvor.events.claims import MoveClaim
+from salvor.events.claims import Claim, MoveClaim
 from salvor.events.records import LateResult
-from salvor.events.store import Store
 from salvor.run_errors import AnswerConflict, LeaseHeld, UnknownRun
 from salvor.store_errors import Conflict, Fenced
-from salvor.testing.clock import FakeClock
+from salvor.testing import store_checks_parks, store_checks_upkeep
 from salvor.testing.store_log import HERE, KEY, THERE, Log, raised, start_log, texts
-
-MakeStore = Callable[[Clock], Store]
-"""Makes an empty store whose leases end by the given clock."""
-
-Check = Callable[[MakeStore], Awaitable[None]]
-
-
-@asynccontextmanager
-async def _opened(make: MakeStore) -> AsyncIterator[tuple[Store, FakeClock]]:
-    clock = FakeClock()
-    store = make(clock)
-    try:
-        yield store, clock
-    finally:
-        await store.close()
+from salvor.testing.store_opened import Check, MakeStore, checks_in, opened
 
 
 async def s1_a_take_over_voids_every_earlier_fence(make: MakeStore) -> None:
     """S1: epochs count up, tokens differ, unknown runs are made only if asked to."""
-    async with _opened(make) as (store, clock):
+    async with opened(make) as (store, clock):
         await raised(UnknownRun, store.take_over("run-1", HERE, lease=30.0))
         first, head = await store.take_over("run-1", HERE, lease=30.0, create=True)
         assert (first.run_id, first.epoch, head.length, head.head_hash) == ("run-1", 1, 0, GENESIS)
@@ -69,7 +51,7 @@ async def s1_a_take_over_voids_every_earlier_fence(make: MakeStore) -> None:
 
 async def s2_a_live_lease_keeps_others_out(make: MakeStore) -> None:
     """S2: refused until the lease expires or is released, naming who holds it."""
-    async with _opened(make) as (store, clock):
+    async with opened(make) as (store, clock):
         fence, _ = await store.take_over("run-1", HERE, lease=30.0, create=True)
         held = await raised(LeaseHeld, store.take_over("run-1", THERE, lease=30.0))
         assert (held.pid, held.host) == (HERE.pid, HERE.host)
@@ -87,7 +69,7 @@ async def s2_a_live_lease_keeps_others_out(make: MakeStore) -> None:
 
 async def s3_an_append_must_fit_the_head_exactly(make: MakeStore) -> None:
     """S3: another epoch or token is fenced, another length or hash a conflict."""
-    async with _opened(make) as (store, _):
+    async with opened(make) as (store, _):
         log = await start_log(store, "run-1")
         await log.append("a", "b")
         good = log.prepare("c", claims=(log.take(),))
@@ -106,7 +88,7 @@ async def s3_an_append_must_fit_the_head_exactly(make: MakeStore) -> None:
 
 async def s4_rows_come_back_byte_for_byte(make: MakeStore) -> None:
     """S4: whatever the text holds, and although the caller was cancelled."""
-    async with _opened(make) as (store, _):
+    async with opened(make) as (store, _):
         log = await start_log(store, "run-1")
         odd = ["{}", ' {"a": 1.0}\n', "\u00e9\u4e16\U0001f600", "'; DROP", "x" * 100_000, ""]
         await log.append(*odd)
@@ -119,7 +101,7 @@ async def s4_rows_come_back_byte_for_byte(make: MakeStore) -> None:
 
 async def s5_a_claim_is_taken_only_where_it_may_be(make: MakeStore) -> None:
     """S5: who may not take a key is told why; who does not hold it cannot change it."""
-    async with _opened(make) as (store, _):
+    async with opened(make) as (store, _):
         log = await start_log(store, "run-1")
         other = await start_log(store, "run-2")
         assert await log.append("intent", claims=(log.take(),)) is None
@@ -144,7 +126,7 @@ async def s5_a_claim_is_taken_only_where_it_may_be(make: MakeStore) -> None:
 
 async def s5_a_released_or_failed_claim_can_be_taken_again(make: MakeStore) -> None:
     """S5: released by anybody; failed(unknown) by an idempotent call with the same input."""
-    async with _opened(make) as (store, _):
+    async with opened(make) as (store, _):
         log = await start_log(store, "run-1")
         await log.append("intent", claims=(log.take(effect="idempotent"),))
         await log.append("end", claims=(log.settle(0, "released", extent="no"),))
@@ -153,7 +135,7 @@ async def s5_a_released_or_failed_claim_can_be_taken_again(make: MakeStore) -> N
         await log.append("end", claims=(log.settle(2, "failed", extent="unknown"),))
         for refused in (log.take(), log.take(effect="idempotent", given="else")):
             stands = await log.append("intent", claims=(refused,))
-            assert stands is not None
+            assert isinstance(stands, Claim)
             assert (stands.state, stands.extent, stands.generation) == ("failed", "unknown", 2)
         assert await log.append("intent", claims=(log.take(effect="idempotent"),)) is None
         claim = await store.claim(KEY)
@@ -163,7 +145,7 @@ async def s5_a_released_or_failed_claim_can_be_taken_again(make: MakeStore) -> N
 
 async def s6_a_refused_append_stops_no_other(make: MakeStore) -> None:
     """S6: of appends that arrive together each is judged by itself."""
-    async with _opened(make) as (store, _):
+    async with opened(make) as (store, _):
         logs = [await start_log(store, f"run-{number}") for number in range(9)]
         outcomes: dict[int, object] = {}
 
@@ -196,7 +178,7 @@ async def s6_a_refused_append_stops_no_other(make: MakeStore) -> None:
 
 async def s7_leases_are_renewed_from_any_thread(make: MakeStore) -> None:
     """S7: current fences get a longer lease; void and released ones come back as lost."""
-    async with _opened(make) as (store, clock):
+    async with opened(make) as (store, clock):
         kept = (await start_log(store, "run-1")).fence
         released = (await start_log(store, "run-2")).fence
         await store.release(released)
@@ -216,7 +198,7 @@ async def s7_leases_are_renewed_from_any_thread(make: MakeStore) -> None:
 
 async def s8_a_release_ends_the_lease_after_what_was_submitted(make: MakeStore) -> None:
     """S8: appends on their way come first; a void fence releases nothing."""
-    async with _opened(make) as (store, clock):
+    async with opened(make) as (store, clock):
         log = await start_log(store, "run-1")
         append = log.prepare("a")
         async with anyio.create_task_group() as group:
@@ -239,7 +221,7 @@ async def s8_a_release_ends_the_lease_after_what_was_submitted(make: MakeStore) 
 
 async def s9_a_settlement_takes_over_writes_and_lets_go(make: MakeStore) -> None:
     """S9: all of it or nothing; one answer for each park."""
-    async with _opened(make) as (store, clock):
+    async with opened(make) as (store, clock):
         log = await start_log(store, "run-1")
         await log.append("intent", claims=(log.take(),))
         settlement = log.settlement("end", claims=(log.settle(0),), answers=0)
@@ -267,7 +249,7 @@ async def s9_a_settlement_takes_over_writes_and_lets_go(make: MakeStore) -> None
 
 async def s10_a_log_is_read_in_pages(make: MakeStore) -> None:
     """S10: in order, from where one asks, each page with the head."""
-    async with _opened(make) as (store, _):
+    async with opened(make) as (store, _):
         log = await start_log(store, "run-1")
         added = [str(number) for number in range(25)]
         for text in added:
@@ -284,7 +266,7 @@ async def s10_a_log_is_read_in_pages(make: MakeStore) -> None:
 
 async def s11_runs_are_listed_by_their_first_event(make: MakeStore) -> None:
     """S11: oldest first, empty ones last, page by page."""
-    async with _opened(make) as (store, _):
+    async with opened(make) as (store, _):
         for run_id, at in (("run-b", 300), ("run-c", 100), ("run-a", 200), ("run-d", 100)):
             log = await start_log(store, run_id)
             append = log.prepare("a", "b")
@@ -308,7 +290,7 @@ async def s11_runs_are_listed_by_their_first_event(make: MakeStore) -> None:
 
 async def s12_a_wait_ends_with_an_append_or_the_holding(make: MakeStore) -> None:
     """S12: written only while another run holds the key."""
-    async with _opened(make) as (store, clock):
+    async with opened(make) as (store, clock):
         holder = await start_log(store, "run-1")
         waiter = await start_log(store, "run-2")
         third = await start_log(store, "run-3")
@@ -342,7 +324,7 @@ async def s12_a_wait_ends_with_an_append_or_the_holding(make: MakeStore) -> None
 
 async def s13_a_claim_is_found_by_key_and_by_intent(make: MakeStore) -> None:
     """S13: both are ``None`` where there is none."""
-    async with _opened(make) as (store, _):
+    async with opened(make) as (store, _):
         log = await start_log(store, "run-1")
         assert await store.claim(KEY) is None
         await log.append("a")
@@ -361,7 +343,7 @@ async def s13_a_claim_is_found_by_key_and_by_intent(make: MakeStore) -> None:
 
 async def s14_a_late_result_is_kept_beside_others(make: MakeStore) -> None:
     """S14: no fence, nothing overwritten, the same one kept once."""
-    async with _opened(make) as (store, clock):
+    async with opened(make) as (store, clock):
         first = LateResult(
             run_id="run-1",
             intent_seq=3,
@@ -377,7 +359,9 @@ async def s14_a_late_result_is_kept_beside_others(make: MakeStore) -> None:
         assert list(await store.late("run-1")) == [first, second]
 
 
-CHECKS: tuple[Check, ...] = tuple(
-    check for name, check in sorted(globals().items()) if name[:1] == "s" and name[1:2].isdigit()
+CHECKS: tuple[Check, ...] = (
+    *checks_in(globals()),
+    *store_checks_parks.CHECKS,
+    *store_checks_upkeep.CHECKS,
 )
-"""Every check of this module."""
+"""One for each clause, and more than one where a clause says several things."""

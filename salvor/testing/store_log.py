@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from salvor.errors import SalvorError
 from salvor.events.chain import GENESIS, ChainCheck, row_hash
-from salvor.events.claims import Claim, ClaimChange, ClaimId, SettleClaim, TakeClaim
-from salvor.events.records import Append, Driver, Fence, Row, Settlement
+from salvor.events.claims import ClaimChange, ClaimId, SettleClaim, TakeClaim
+from salvor.events.records import Append, Driver, Fence, Row, Settlement, Stands
 from salvor.events.store import Store
 
 E = TypeVar("E", bound=SalvorError)
@@ -68,12 +68,24 @@ class Log:
             answers=answers,
         )
 
+    def settled(self, *texts: str, **facts: object) -> Settlement:
+        """The settlement that would add these texts, with other facts."""
+        return replace(self.settlement(*texts), **facts)  # type: ignore[arg-type]
+
+    async def append_with(self, *texts: str, **facts: object) -> Stands | None:
+        """Add texts, with other facts of the append."""
+        prepared = replace(self.prepare(*texts), **facts)  # type: ignore[arg-type]
+        stands = await self.store.append(prepared)
+        if stands is None:
+            self.advance(*texts)
+        return stands
+
     def advance(self, *texts: str) -> None:
         """Count texts that were added."""
         self.head_hash = self.rows(*texts)[-1].row_hash
         self.length += len(texts)
 
-    async def append(self, *texts: str, claims: tuple[ClaimChange, ...] = ()) -> Claim | None:
+    async def append(self, *texts: str, claims: tuple[ClaimChange, ...] = ()) -> Stands | None:
         """Add texts."""
         stands = await self.store.append(self.prepare(*texts, claims=claims))
         if stands is None:

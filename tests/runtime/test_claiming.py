@@ -4,7 +4,7 @@ from typing import Any
 import anyio
 import pytest
 
-from salvor.events.claims import ClaimId
+from salvor.events.claims import Claim, ClaimId
 from salvor.events.vocabulary import Origin, ToolCallCompleted
 from salvor.runtime.outcome import Completed, Failed, OpenWrite, Parked
 from salvor.runtime.resolve import NotDone, ResolvedFailure, ResolvedOutput
@@ -249,6 +249,7 @@ async def test_e4_a_copy_is_checked_against_the_hash_in_the_claims_row(
             from dataclasses import replace
 
             seen = await super().append(append)
+            assert seen is None or isinstance(seen, Claim)
             return seen and replace(seen, output_hash="sha256:forged")
 
     runtime = make_runtime()

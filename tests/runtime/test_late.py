@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from salvor.errors import ToolFailure
-from salvor.events.claims import Claim, ClaimId
-from salvor.events.records import Append, Fence, LateResult
+from salvor.events.claims import ClaimId
+from salvor.events.records import Append, Fence, LateResult, Stands
 from salvor.events.vocabulary import ToolCallCompleted
 from salvor.run_errors import RunInterrupted
 from salvor.runtime.outcome import Completed, OpenWrite
@@ -40,7 +40,7 @@ class Troubled(MemoryStore):
         self.lates: list[Exception] = []
         self.asked = anyio.Event()
 
-    async def append(self, append: Append) -> Claim | None:
+    async def append(self, append: Append) -> Stands | None:
         if "ToolCallCompleted" in append.rows[0].envelope and self.completions:
             self.asked.set()
             raise self.completions.pop(0)
@@ -152,7 +152,7 @@ class Unrenewable(MemoryStore):
         self.clock = clock
         self.asleep = True
 
-    async def append(self, append: Append) -> Claim | None:
+    async def append(self, append: Append) -> Stands | None:
         seen = await super().append(append)
         if "ToolCallRequested" in append.rows[0].envelope and self.asleep:
             self.clock.move(100)

@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from salvor.events.claims import Claim
 from salvor.events.log import read_log
-from salvor.events.records import Append, Driver
+from salvor.events.records import Append, Driver, Stands
 from salvor.events.vocabulary import NowObserved, ToolCallCompleted, ToolCallRequested
 from salvor.runtime.recorder import Recorder
 from salvor.store_errors import (
@@ -35,7 +34,7 @@ class Troubled(MemoryStore):
         self.after: list[Exception] = []
         self.appends = 0
 
-    async def append(self, append: Append) -> Claim | None:
+    async def append(self, append: Append) -> Stands | None:
         self.appends += 1
         if self.before:
             raise self.before.pop(0)

@@ -9,7 +9,8 @@ from salvor.clock import Clock
 from salvor.events.store import Store
 from salvor.stores.memory import MemoryStore
 from salvor.stores.sqlite import SqliteStore
-from salvor.testing.store_checks import CHECKS, Check, MakeStore
+from salvor.testing.store_checks import CHECKS
+from salvor.testing.store_opened import Check, MakeStore
 
 
 @pytest.fixture(params=["memory", "sqlite"])

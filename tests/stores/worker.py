@@ -12,13 +12,14 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 
 from salvor.clock import SystemIds
 from salvor.errors import SalvorError
-from salvor.events.records import Driver
+from salvor.events.records import Driver, Fence, Signal
 from salvor.stores.lockfile import FairLock
 from salvor.stores.schema import connect
 from salvor.stores.sqlite import SqliteStore
@@ -56,6 +57,49 @@ def take_over(run_id: str, lease: float = 3600.0) -> str:
 
 def append(text: str) -> None:
     anyio.run(log.append, text)
+
+
+def send_signals(run_id: str, name: str, count: int) -> list[int]:
+    """Send so many signals; their numbers."""
+
+    async def work() -> list[int]:
+        sent_at = datetime.now(UTC)
+        return [
+            await store.signal(Signal(run_id=run_id, name=name, payload=str(n), sent_at=sent_at))
+            for n in range(count)
+        ]
+
+    return anyio.run(work)
+
+
+def park_or_take(count: int) -> list[list[Any]]:
+    """Park on a signal again and again: what was taken, until it had to park, and so on."""
+
+    async def work() -> list[list[Any]]:
+        seen: list[list[Any]] = []
+        while len(seen) < count:
+            stands = await log.append_with("park", unless_signal="go")
+            if stands is None:
+                return seen
+            assert isinstance(stands, Signal)
+            assert await log.append_with("park", "answer", consumes=stands.n) is None
+            seen.append([stands.n, stands.payload])
+        return seen
+
+    return anyio.run(work)
+
+
+def answer_park(run_id: str, park: int, text: str) -> str:
+    """Answer a park as an operator does."""
+
+    async def work() -> str:
+        page = await store.read(run_id)
+        reader = Log(store, Fence(run_id=run_id, epoch=0, token=""))
+        reader.length, reader.head_hash = page.head.length, page.head.head_hash
+        await store.settle(reader.settlement(text, answers=park))
+        return "answered"
+
+    return anyio.run(work)
 
 
 def close_store() -> None:
@@ -124,6 +168,9 @@ ORDERS: dict[str, Callable[..., Any]] = {
         hold_lock,
         release_lock,
         saturate,
+        send_signals,
+        park_or_take,
+        answer_park,
         fork_and_use,
     )
 }
