@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 _LONGEST = 200
 
 
 def nearest(name: str, names: Iterable[str], count: int = 2) -> tuple[str, ...]:
     """The most similar names, the nearest first; none for a name of absurd length."""
+    from difflib import get_close_matches  # which only a refusal needs
+
     if len(name) > _LONGEST:
         return ()
     return tuple(get_close_matches(name, sorted(names), n=count))

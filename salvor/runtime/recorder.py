@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 
 import anyio
@@ -117,12 +116,7 @@ class Recorder:
             Fenced: the run was taken over.
             StoreError: the store failed; nothing was recorded.
         """
-        append = replace(
-            self._prepare(events, claims, due),
-            consumes=consumes,
-            unless_signal=unless_signal,
-            heeds_cancel=heeds_cancel,
-        )
+        append = self._prepare(events, claims, due, consumes, unless_signal, heeds_cancel)
         try:
             seen = await self._store.append(append)
         except CommitUnknown:
@@ -180,7 +174,13 @@ class Recorder:
         return found == completion
 
     def _prepare(
-        self, events: tuple[Event, ...], claims: tuple[ClaimChange, ...], due: datetime | None
+        self,
+        events: tuple[Event, ...],
+        claims: tuple[ClaimChange, ...],
+        due: datetime | None,
+        consumes: int | None = None,
+        unless_signal: str | None = None,
+        heeds_cancel: bool = False,
     ) -> Append:
         return Append(
             fence=self.fence,
@@ -198,6 +198,9 @@ class Recorder:
             claims=claims,
             due=due,
             ends=isinstance(events[-1], TERMINAL),
+            consumes=consumes,
+            heeds_cancel=heeds_cancel,
+            unless_signal=unless_signal,
         )
 
     def _advance(self, append: Append, last: Event) -> None:

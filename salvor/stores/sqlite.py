@@ -166,7 +166,8 @@ class SqliteStore:
         return fence, head
 
     async def append(self, append: Append) -> Stands | None:
-        await self._refuse_unconfirmed(append)
+        if append.claims and not self._confirmed:
+            await self._refuse_unconfirmed(append)
         key = self._keys.get(append.fence.run_id, 0)
         return await self._writer.submit(AppendWrite(append, key))
 
@@ -307,7 +308,7 @@ class SqliteStore:
 
     async def _refuse_unconfirmed(self, append: Append) -> None:
         # A store is restored while nobody has it open: once confirmed, always confirmed.
-        if self._confirmed or not any(isinstance(one, TakeClaim) for one in append.claims):
+        if not any(isinstance(one, TakeClaim) for one in append.claims):
             return
         self._confirmed = (await self.incarnation()).confirmed
         if not self._confirmed:

@@ -12,9 +12,6 @@ from pydantic_core import from_json
 from salvor.errors import ArgumentsRefused, JsonRefused, Problem
 from salvor.tools.check import SchemaCheck
 from salvor.tools.plain import to_json
-from salvor.tools.problems import Place, faults_of, problems_of
-from salvor.tools.repair import STRICT_EVEN_WHEN_LAX, repaired
-from salvor.tools.schema import adapter_of
 from salvor.values import (
     MAX_ARGUMENT_BYTES,
     MAX_DEPTH,
@@ -193,9 +190,14 @@ class InputModel:
     def _repaired(
         self, raw: JsonObject, text: str, error: ValidationError, tool: str | None
     ) -> Prepared:
+        # What only a refusal needs is loaded by it.
+        from salvor.tools.problems import faults_of, problems_of
+        from salvor.tools.repair import refused_when_lax, repaired
+
         for _ in range(ROUNDS):
             faults = faults_of(error, raw, self.names)
-            found = repaired(raw, faults, self._refused_when_lax(text, raw), self.omissible)
+            lax = refused_when_lax(self.validate, text, raw)
+            found = repaired(raw, faults, lax, self.omissible)
             if found is None:
                 break
             raw, text = found, self._text(found, tool)
@@ -208,14 +210,6 @@ class InputModel:
                 raise self._refusal(raw, (), tool)
             return Prepared(arguments=raw, text=text, values=self._values(model))
         raise self._refusal(raw, problems_of(error, raw, self.names), tool)
-
-    def _refused_when_lax(self, text: str, raw: JsonObject) -> set[Place]:
-        try:
-            self.validate(text)
-        except ValidationError as error:
-            faults = faults_of(error, raw)
-            return {fault.place for fault in faults if fault.kind in STRICT_EVEN_WHEN_LAX}
-        return set()
 
     def _json(self, name: str, value: Any, parameter: Argument | None) -> JsonValue:
         try:
@@ -278,6 +272,8 @@ def _covered(place: str, places: list[str]) -> bool:
 
 def _by_type(annotation: Any, value: Any) -> JsonValue:
     # A type with a serialiser of its own may make JSON of what nothing else can.
+    from salvor.tools.schema import adapter_of
+
     try:
         found = adapter_of(annotation).dump_python(value, mode="json", warnings="error")
         return as_json(found)

@@ -183,6 +183,16 @@ def place_of(function: Any) -> str:
     return f"{code.co_filename}:{code.co_firstlineno} {name}"
 
 
+def located_error(error: ToolDefinitionError, function: Any) -> ToolDefinitionError:
+    """The same refusal, saying where the function stands."""
+    return ToolDefinitionError(
+        error.reason,
+        where=error.where or place_of(function),
+        parameter=error.parameter,
+        hint=error.hint,
+    )
+
+
 def _first_code(cls: Any) -> Any:
     """The code of the first function in a class, which stands nearest to its head."""
     functions = vars(cls).values() if isinstance(cls, type) else ()

@@ -12,11 +12,19 @@ from salvor.errors import ToolDefinitionError
 from salvor.tools.annotations import signature_of
 from salvor.tools.arguments import InputModel, Prepared
 from salvor.tools.context import Context
-from salvor.tools.contract import Effect, ToolMeta, check_meta, check_name, inside, place_of, unwrap
+from salvor.tools.contract import (
+    Effect,
+    ToolMeta,
+    check_meta,
+    check_name,
+    inside,
+    located_error,
+    place_of,
+    unwrap,
+)
 from salvor.tools.decorator import check_function, check_key_parameter, tool_meta
 from salvor.tools.idempotency import check_path, declaration_of, key_of
 from salvor.tools.injection import Dependency
-from salvor.tools.parameters import Parameters, located_error, read_signature
 from salvor.tools.schema import ValueType
 from salvor.values import JsonObject, JsonValue, content_hash
 
@@ -191,6 +199,7 @@ def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTo
     # What only a first tool needs is loaded by it.
     from salvor.tools.docstring import documentation_of, read_docstring
     from salvor.tools.model import build_model
+    from salvor.tools.parameters import read_signature
 
     signature = _checked_kind(fn)
     check_meta(meta)
@@ -209,7 +218,7 @@ def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTo
         )
     model = build_model(parameters, text.parameters, original)
     wires = {argument.name: argument.wire for argument in model.parameters}
-    _check_keys(meta, parameters, model, wires)
+    _check_keys(meta, model, wires)
     return FunctionTool(
         name=final,
         description=description,
@@ -222,7 +231,7 @@ def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTo
         input=model,
         output=ValueType.of_return(fn, where=final, signature=signature),
         dependencies=parameters.dependencies,
-        lint=_stale(text.parameters, fn, parameters),
+        lint=_stale(text.parameters, fn, parameters.all_names),
         _contexts=parameters.contexts,
         _wires=wires,
     )
@@ -263,9 +272,9 @@ def _original_name(fn: Any, meta: ToolMeta, name: str | None) -> str:
     return found
 
 
-def _stale(described: Iterable[str], fn: Any, parameters: Parameters) -> tuple[str, ...]:
+def _stale(described: Iterable[str], fn: Any, names: Iterable[str]) -> tuple[str, ...]:
     """What the docstring says of parameters that are not there (any more)."""
-    there = set(parameters.all_names)
+    there = set(names)
     if there.issuperset(described):
         return ()
     there.update(_parameter_names(fn))
@@ -291,9 +300,7 @@ def _near(name: str, names: Iterable[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def _check_keys(
-    meta: ToolMeta, parameters: Parameters, model: InputModel, wires: Mapping[str, str]
-) -> None:
+def _check_keys(meta: ToolMeta, model: InputModel, wires: Mapping[str, str]) -> None:
     required = [
         argument.name
         for argument in model.parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from difflib import get_close_matches
 from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
@@ -128,12 +127,17 @@ def check_path(path: str, schema: JsonObject, wires: Mapping[str, str]) -> None:
         if step not in properties:
             if node.get("additionalProperties") is not False:
                 return
-            near = get_close_matches(step, properties, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(properties)}."
-            raise _astray(path, f"there is no field {step!r}", hint)
+            raise _astray(path, f"there is no field {step!r}", _meant(step, properties))
         node = properties[step]
     if _resolved(node, schema).get("type") in ("boolean", "array", "object", "null"):
         raise _astray(path, f"a key has to be {_FITTING}", None)
+
+
+def _meant(step: str, properties: Mapping[str, Any]) -> str:
+    from difflib import get_close_matches  # which only a refusal needs
+
+    near = get_close_matches(step, properties, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(properties)}."
 
 
 def _astray(path: str, reason: str, hint: str | None) -> ToolDefinitionError:

@@ -54,6 +54,18 @@ INJECTED: Final[Any] = Undelivered("INJECTED", None)
 """Default for a `Context` parameter that callers leave out: ``*, ctx: Context = INJECTED``."""
 
 
+class _LeftOut:
+    """Default of a field for which nothing is passed unless a caller does."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<left to the function>"
+
+
+LEFT_OUT: Final = _LeftOut()
+
+
 def Depends(dependency: Callable[..., Any], *, scope: str = "call") -> Any:  # noqa: N802
     """Declare a parameter that salvor fills: ``db: DB = Depends(get_db)``.
 

@@ -16,7 +16,7 @@ from salvor.tools.annotations import (
     local_names,
     resolve,
 )
-from salvor.tools.contract import inside, place_of
+from salvor.tools.contract import inside
 from salvor.tools.decorator import unannotated, variadic
 from salvor.tools.injection import Dependency, Undelivered, dependency_of
 from salvor.tools.unpacked import Entry, entries, unpacked
@@ -66,16 +66,6 @@ def is_field(default: Any) -> bool:
     from pydantic.fields import FieldInfo
 
     return isinstance(default, FieldInfo)
-
-
-def located_error(error: ToolDefinitionError, function: Any) -> ToolDefinitionError:
-    """The same refusal, saying where the function stands."""
-    return ToolDefinitionError(
-        error.reason,
-        where=error.where or place_of(function),
-        parameter=error.parameter,
-        hint=error.hint,
-    )
 
 
 def read_signature(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
+from pydantic import ValidationError
+
 from salvor.errors import JsonRefused
-from salvor.tools.problems import Fault, Place
+from salvor.tools.problems import Fault, Place, faults_of
 from salvor.values import JsonObject, JsonValue, as_json, parse_json
 
 _integer = re.compile(r"-?(0|[1-9][0-9]*)(\.0+)?").fullmatch
@@ -30,10 +32,22 @@ _CONTAINERS = frozenset(
         "typed_dict_type",
     }
 )
-STRICT_EVEN_WHEN_LAX = frozenset({"int_type", "float_type"})
+_STRICT_EVEN_WHEN_LAX = frozenset({"int_type", "float_type"})
 """What lax validation still refuses in this way is meant to be strict."""
 
 _NOTHING: Any = object()
+
+
+def refused_when_lax(
+    validate: Callable[[str], object], text: str, raw: JsonObject
+) -> set[Place]:
+    """The places that the type refuses even when it may convert."""
+    try:
+        validate(text)
+    except ValidationError as error:
+        faults = faults_of(error, raw)
+        return {fault.place for fault in faults if fault.kind in _STRICT_EVEN_WHEN_LAX}
+    return set()
 
 
 def repaired(

@@ -22,10 +22,9 @@ from pydantic_core import PydanticSerializationError, core_schema
 from salvor.errors import JsonRefused, OutputRefused, Problem, ToolDefinitionError
 from salvor.tools.annotations import check_crossing, local_names, resolve, signature_of
 from salvor.tools.contract import place_of
+from salvor.tools.injection import LEFT_OUT
 from salvor.tools.literals import exact_validator
 from salvor.tools.plain import not_finite, to_json
-from salvor.tools.problems import problems_of
-from salvor.tools.unpacked import LEFT_OUT
 from salvor.tools.wording import BASE64, got
 from salvor.values import MAX_OUTPUT_BYTES, JsonObject, JsonValue, as_json, canonical_json
 
@@ -350,6 +349,8 @@ class ValueType:
         try:
             return self._validator.validate_json(text, strict=True)
         except ValidationError as error:
+            from salvor.tools.problems import problems_of  # which only a refusal needs
+
             problems = problems_of(error, plain)
             raise OutputRefused(tool=self.where, problems=problems) from None
 

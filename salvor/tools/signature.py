@@ -7,9 +7,10 @@ from typing import Any
 from salvor.errors import ToolDefinitionError
 from salvor.tools.annotations import signature_of
 from salvor.tools.arguments import InputModel, Prepared
+from salvor.tools.contract import located_error
 from salvor.tools.docstring import documentation_of, read_docstring
 from salvor.tools.model import build_model
-from salvor.tools.parameters import located_error, read_signature
+from salvor.tools.parameters import read_signature
 
 __all__ = ["InputModel", "Prepared", "read_parameters"]
 

@@ -5,22 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from salvor.errors import ToolDefinitionError
 from salvor.tools.annotations import local_names, resolve
-
-
-class _LeftOut:
-    """Default of a field for which nothing is passed unless a caller does."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "<left to the function>"
-
-
-LEFT_OUT: Final = _LeftOut()
+from salvor.tools.injection import LEFT_OUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
