@@ -230,7 +230,7 @@ def _size(text: str) -> int:
     return len(text.encode(errors="surrogatepass"))
 
 
-_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
+_STRUCTURE = r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]'
 
 
 def _check_nesting(text: str, what: str) -> None:
@@ -238,7 +238,7 @@ def _check_nesting(text: str, what: str) -> None:
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
     depth = 0
-    for match in _STRUCTURE.finditer(text):
+    for match in re.finditer(_STRUCTURE, text, re.DOTALL):
         token = match.group()
         if token in "[{":
             depth += 1

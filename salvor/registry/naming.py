@@ -11,7 +11,7 @@ from salvor.errors import DuplicateToolError, ToolDefinitionError
 from salvor.registry.nearest import did_you_mean
 from salvor.tools.contract import check_name
 
-_illegal = re.compile(r"[^a-zA-Z0-9_-]")
+_ILLEGAL = r"[^a-zA-Z0-9_-]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Naming:
         """The name here of one tool; it is not checked."""
         if original in self.rename:
             return self.rename[original]
-        return self.prefix + (_illegal.sub("_", original) if self.adapt else original)
+        return self.prefix + (re.sub(_ILLEGAL, "_", original) if self.adapt else original)
 
     def finals(self, originals: Iterable[str], *, source: str) -> dict[str, str]:
         """By the names in a source, the names here.

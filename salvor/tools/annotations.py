@@ -13,7 +13,6 @@ from types import FunctionType, SimpleNamespace
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from salvor.errors import ToolDefinitionError
-from salvor.tools.context import Context
 from salvor.tools.contract import NAMES, inside
 from salvor.tools.injection import Dependency, dependency_of
 
@@ -114,6 +113,8 @@ def is_context(annotation: Any) -> bool:
     """Whether a parameter of this type gets the call's `Context`."""
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
+    from salvor.tools.context import Context  # which loads logging
+
     if annotation is Context:
         return True
     arms = [arm for arm in get_args(annotation) if arm is not types.NoneType]

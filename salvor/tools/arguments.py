@@ -27,7 +27,7 @@ _AT_ONCE = MAX_ARGUMENT_BYTES // 4  # characters: never more bytes than may come
 _NO_VALUES: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prepared:
     """Arguments that fit.
 
@@ -43,7 +43,7 @@ class Prepared:
     values: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Argument:
     """How one parameter appears in the JSON and in the model.
 

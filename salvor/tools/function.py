@@ -11,7 +11,6 @@ from typing import Any
 from salvor.errors import ToolDefinitionError
 from salvor.tools.annotations import signature_of
 from salvor.tools.arguments import InputModel, Prepared
-from salvor.tools.context import Context
 from salvor.tools.contract import (
     Effect,
     ToolMeta,
@@ -136,7 +135,7 @@ class FunctionTool:
         return self.input.prepare_text(text, tool=self.name)
 
     def arguments(
-        self, values: Mapping[str, Any], context: Context, resolved: Mapping[str, Any]
+        self, values: Mapping[str, Any], context: object, resolved: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """How to call the function: with prepared values, its context, its dependencies."""
         if not self._contexts and not resolved:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
@@ -77,7 +76,9 @@ class _Plain:
         if isinstance(value, set | frozenset):
             return sorted((self.of(item, depth + 1) for item in value), key=self._text)
         if isinstance(value, bytes | bytearray):
-            return binascii.b2a_base64(value, newline=False).decode()
+            from base64 import b64encode  # which few arguments need
+
+            return b64encode(value).decode()
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             names = [field.name for field in dataclasses.fields(value)]
             return self._object({name: getattr(value, name) for name in names}, depth)

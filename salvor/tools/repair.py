@@ -38,9 +38,7 @@ _STRICT_EVEN_WHEN_LAX = frozenset({"int_type", "float_type"})
 _NOTHING: Any = object()
 
 
-def refused_when_lax(
-    validate: Callable[[str], object], text: str, raw: JsonObject
-) -> set[Place]:
+def refused_when_lax(validate: Callable[[str], object], text: str, raw: JsonObject) -> set[Place]:
     """The places that the type refuses even when it may convert."""
     try:
         validate(text)

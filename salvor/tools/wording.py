@@ -63,7 +63,7 @@ _CAUSES = (
     "_from_datetime_parsing", "_from_datetime_inexact",
 )  # fmt: skip
 
-_should = re.compile(r"(\w+) should (?:be )?(have|match|contain)?\s*(.*)", re.DOTALL)
+_SHOULD = r"(\w+) should (?:be )?(have|match|contain)?\s*(.*)"
 _NOUNS = {"Input": "", "String": "text", "List": "an array", "Dictionary": "an object"}
 _VERBS = {"have": "with ", "match": "that matches ", "contain": "that contains "}
 
@@ -116,7 +116,7 @@ def _any_tag(context: Mapping[str, Any]) -> str:
 
 
 def _plain(message: str) -> str:
-    match = _should.fullmatch(message.partition(" after validation")[0])
+    match = re.fullmatch(_SHOULD, message.partition(" after validation")[0], re.DOTALL)
     if match is None:
         return f"a value for which this does not hold: {message}"
     noun, verb, rest = match.groups()
