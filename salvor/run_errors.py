@@ -3,7 +3,7 @@
 SalvorError
     RunError
         UnknownRun, RunExists, AnswerRefused, OutputMisfit, AnswerConflict, LeaseHeld,
-        NotDoneRefused, RunInterrupted, RunStuck, Unconfirmed, SignalConflict
+        NotDoneRefused, RunInterrupted, RunStuck, Unconfirmed, SignalConflict, SignalRefused
         WrongState             the verb does not fit where the run stands
             RunEnded, NotYet, DeadlinePassed
 """
@@ -171,6 +171,22 @@ class SignalConflict(RunError):
         )
         self.run_id = run_id
         self.sender_id = sender_id
+
+
+class SignalRefused(RunError):
+    """A signal came whose payload is not what the workflow asks for; it is used up."""
+
+    code = "signal_refused"
+
+    def __init__(self, *, run_id: str, name: str, problems: Sequence[Problem]) -> None:
+        super().__init__(
+            f"a signal {name!r} of run {run_id} does not fit what the workflow asks for: "
+            f"{listed(problems)}.",
+            hint="Send another one; the workflow may catch this and wait again.",
+        )
+        self.run_id = run_id
+        self.name = name
+        self.problems = tuple(problems)
 
 
 class RunStuck(RunError):

@@ -9,7 +9,8 @@ from salvor.cli.load import importable, workflow_at
 from salvor.cli.options import Json, run_argument, store_option
 from salvor.cli.report import already_over
 from salvor.cli.session import existing, with_runtime
-from salvor.runtime.runtime import MISSING, Runtime
+from salvor.runtime.parks import MISSING
+from salvor.runtime.runtime import Runtime
 from salvor.values import JsonValue
 
 

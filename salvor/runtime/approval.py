@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
+from salvor.events.cursor import Answered
 from salvor.events.vocabulary import Default, ParkedCall, Suspended
 from salvor.runtime.host import Host
 from salvor.tools.approval import NO, SCHEMA, Asked, approval_of, is_yes, may_ask, note_of
@@ -27,6 +27,14 @@ class Answer:
 
     call: ParkedCall
     given: JsonValue
+
+    @classmethod
+    def of(cls, answered: Answered) -> Answer:
+        """The answer to an approval that was asked."""
+        park = answered.park
+        assert isinstance(park, Suspended)
+        assert park.call is not None
+        return cls(park.call, answered.input)
 
     @property
     def yes(self) -> bool:
@@ -65,19 +73,19 @@ class Approvals:
         """Whether this call needs approval."""
         return approval_of(tool, arguments, self._host.approvals)
 
-    def park(self, asked: Asked, call: ParkedCall) -> Suspended:
-        """The park that asks."""
-        deadline = None
+    def park(self, asked: Asked, call: ParkedCall) -> tuple[Suspended, datetime | None]:
+        """The park that asks, and until when it can be answered; after that it is a no."""
+        at = None
         if asked.deadline is not None:
             at = self._host.clock.now() + timedelta(seconds=asked.deadline)
-            deadline = format_instant(at)
-        return Suspended(
+        park = Suspended(
             reason=f"Approve {call.tool}{_shown(call.input)} [{call.effect}]?",
             input_schema=SCHEMA,
             call=call,
-            deadline=deadline,
-            default=Default(value=NO) if deadline is not None else None,
+            deadline=None if at is None else format_instant(at),
+            default=None if at is None else Default(value=NO),
         )
+        return park, at
 
 
 def call_to_approve(
@@ -91,11 +99,6 @@ def call_to_approve(
         idempotency_key=declared_key,
         tool_digest=tool.digest,
     )
-
-
-def is_approval(event: Any) -> bool:
-    """Whether an event asks for the approval of a call that was not made."""
-    return isinstance(event, Suspended) and event.call is not None and event.call.seq is None
 
 
 def _shown(arguments: JsonValue) -> str:

@@ -57,7 +57,7 @@ class OpenCall:
     """A call whose intent is recorded and whose completion is not.
 
     ``before`` is the worst extent of the executions that came before this drive,
-    ``failed`` what was tried since, under this intent.
+    ``failed`` what was tried since, under this intent; ``approved`` says that a person had to.
     """
 
     tool: FunctionTool
@@ -66,6 +66,15 @@ class OpenCall:
     claim: ClaimId | None
     before: Extent = "no"
     failed: tuple[Attempt, ...] = ()
+    approved: bool = False
+
+
+class AskAgain(Exception):
+    """An approved write did not happen: its approval is used up (DURABILITY B2)."""
+
+    def __init__(self, intent: ToolCallRequested) -> None:
+        super().__init__(intent.tool)
+        self.intent = intent
 
 
 class Attempts:
@@ -91,10 +100,14 @@ class Attempts:
         )
         self._call: OpenCall | None = None
 
-    async def run(self, call: OpenCall) -> ToolCallCompleted:
+    async def run(self, call: OpenCall) -> tuple[ToolCallRequested, ToolCallCompleted]:
         """Execute until there is a completion, and record it.
 
+        Returns:
+            The intent that was executed last, and its completion.
+
         Raises:
+            AskAgain: an approved write is to be tried again.
             Halt: the write's outcome is unknown, the run was taken over, or the process was
                 asked to stop while an attempt was due.
         """
@@ -102,7 +115,7 @@ class Attempts:
             started = self._host.clock.now()
             ended = await self._execute(call, executions)
             if isinstance(ended, Value):
-                return await self._complete(call, _output(call, ended), None)
+                return call.intent, await self._complete(call, _output(call, ended), None)
             if isinstance(ended, Asks | Sleeps):
                 if not self._gathered:
                     raise Halt(Rest(await self._park(call, ended)))
@@ -123,7 +136,7 @@ class Attempts:
                 raise Halt(Rest(open_write(self._run_id, call.intent, ended.message)))
             if not isinstance(decision, Again):
                 failure = _failure(call, ended, decision.extent, executions)
-                return await self._complete(call, failure, decision.extent)
+                return call.intent, await self._complete(call, failure, decision.extent)
             await anyio.sleep(decision.delay)
             call = await self._next_attempt(call, ended, executions)
         raise AssertionError("attempts end by returning")
@@ -272,10 +285,11 @@ class Attempts:
             before = worst(call.before, fault.extent)
             return replace(call, before=before, values=_values(call))
         consumed = _not_executed(call, fault.message, executions)
-        if interrupted:
+        if interrupted or call.approved:
             given_back = settling(call.claim, consumed, self._run_id, "no")
             await self._completions.record(call.intent, consumed, claims=given_back)
             self._host.check_interrupt(self._run_id)
+            raise AskAgain(call.intent)
         fresh = replace(call.intent, seq=consumed.seq + 2)
         await self._completions.record(
             call.intent, consumed, fresh, claims=self._moved(call, fresh)

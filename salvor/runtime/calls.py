@@ -7,22 +7,30 @@ from typing import Any, TypeAlias
 
 from salvor.errors import ArgumentsRefused, JsonRefused, OutputRefused, ToolFailed, UnknownToolError
 from salvor.events.claims import Claim, ClaimId
-from salvor.events.cursor import Cursor, Dangling, Fresh, Recorded
+from salvor.events.cursor import Cursor, Dangling, Fresh, Recorded, Waiting
+from salvor.events.outputs import slept
+from salvor.events.records import Cancel, Stands
 from salvor.events.vocabulary import (
     ERROR_SENTINEL,
+    ParkedCall,
+    SleepStarted,
     ToolCallCompleted,
     ToolCallRequested,
     failure_output,
 )
-from salvor.runtime.attempts import Attempts, OpenCall, open_write
+from salvor.runtime.approval import Answer, Approvals, call_to_approve
+from salvor.runtime.attempts import AskAgain, Attempts, OpenCall, open_write
 from salvor.runtime.caller import PLAIN, CallOptions
 from salvor.runtime.claiming import Claiming, taking
+from salvor.runtime.ending import honoured
 from salvor.runtime.execution import storable
 from salvor.runtime.host import Host
 from salvor.runtime.options import key_for, with_options
+from salvor.runtime.outcome import parked_at
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt, Rest
-from salvor.store_errors import Divergence, UnsupportedEvent
+from salvor.store_errors import Divergence, MalformedLog, UnsupportedEvent
+from salvor.tools.approval import Asked
 from salvor.tools.function import FunctionTool
 from salvor.values import (
     MAX_ARGUMENT_BYTES,
@@ -47,6 +55,7 @@ class Calls:
         self._recorder = recorder
         self._cursor = cursor
         self._run_id = run_id
+        self._approvals = Approvals(host)
         self._claiming = Claiming(host, recorder, run_id)
         self._attempts = Attempts(host, recorder, run_id)
 
@@ -58,7 +67,21 @@ class Calls:
             Halt: the run stops here.
         """
         intent, completion = await self._ended(tool, raw, options)
+        if completion.outcome in ("suspend", "sleep"):
+            return self._parked(tool, intent)
         return self.value(tool, intent, completion)
+
+    def _parked(self, tool: FunctionTool, intent: ToolCallRequested) -> Any:
+        """What a call gives whose tool parked the run, once the park is over."""
+        step = self._cursor.parked_call(intent)
+        if step is None:
+            raise MalformedLog(
+                run_id=self._run_id, seq=intent.seq + 1, detail="the park of its tool is missing"
+            )
+        if isinstance(step, Waiting):
+            raise Halt(Rest(parked_at(self._run_id, step.seq, step.park)))
+        output = slept(step.park.wake_at) if isinstance(step.park, SleepStarted) else step.input
+        return self._decoded(tool, output, step.seq + 1)
 
     async def call_named(self, name: str, raw: JsonObject, options: CallOptions = PLAIN) -> Any:
         """Call whatever tool has that name; an unknown name is a recorded failure."""
@@ -87,25 +110,52 @@ class Calls:
             effect="read",
             idempotency_key=None,
             given=content_hash(raw),
+            call_id=options.call_id,
         )
         completion = _refused(intent, "unknown_tool", str(unknown))
-        await self._recorder.append(intent, completion)
-        return self.value(None, intent, completion)
+        return self.value(None, *await self._recorded(intent, completion))
 
     async def _ended(self, tool: FunctionTool, raw: JsonObject, options: CallOptions) -> Pair:
-        step = self._cursor.call(tool.name, raw)
-        if isinstance(step, Recorded):
-            return step.intent, step.completion
-        return await self.unended(tool, raw, step, options)
+        answer: Answer | None = None
+        first: ToolCallRequested | None = None
+        while True:
+            asked = self._cursor.approval(tool.name)
+            if isinstance(asked, Waiting):
+                raise Halt(Rest(parked_at(self._run_id, asked.seq, asked.park)))
+            if asked is not None:
+                answer = Answer.of(asked)
+                continue
+            before = self._cursor.position
+            step = self._cursor.call(tool.name, raw)
+            if isinstance(step, Recorded):
+                return step.intent, step.completion
+            if isinstance(step, Fresh):
+                first = first or step.first
+                if self._cursor.position != before:
+                    answer = None  # an intent has used it up (B2)
+                if not self._cursor.live:
+                    continue
+                step = Fresh(first=first)
+            return await self.unended(tool, raw, step, options, answer)
 
     async def unended(
-        self, tool: FunctionTool, raw: JsonObject, step: Dangling | Fresh, options: CallOptions
+        self,
+        tool: FunctionTool,
+        raw: JsonObject,
+        step: Dangling | Fresh,
+        options: CallOptions,
+        answer: Answer | None = None,
     ) -> Pair:
         """Make a call that is not recorded to its end."""
         self._host.check_interrupt(self._run_id)
         if isinstance(step, Dangling):
-            return step.intent, await self._again(tool, step.intent, options)
-        return await self._live(tool, raw, step.first, options)
+            return await self._again(tool, step.intent, options)
+        first = step.first
+        while True:
+            try:
+                return await self._live(tool, raw, first, options, answer)
+            except AskAgain as consumed:  # an approval is not carried over (B2)
+                first, answer = first or consumed.intent, None
 
     async def _live(
         self,
@@ -113,38 +163,70 @@ class Calls:
         raw: JsonObject,
         first: ToolCallRequested | None,
         options: CallOptions,
+        answer: Answer | None,
     ) -> Pair:
         try:
             prepared = tool.prepare(raw)
             declared = key_for(tool, prepared.arguments, options)
             tool = with_options(tool, options)
         except (ArgumentsRefused, JsonRefused) as error:
-            pair = self.refusal(tool, raw, str(error), self._recorder.next_seq)
-            await self._recorder.append(*pair)
-            return pair
+            seq = self._recorder.next_seq
+            return await self._recorded(*self.refusal(tool, raw, str(error), seq, options.call_id))
+        exact = call_to_approve(tool, prepared.arguments, declared)
+        asked = self._approvals.asked(tool, prepared.arguments)
+        if answer is None or not answer.covers(exact):
+            if asked is not None:
+                await self._ask(asked, exact)
+        elif not answer.yes:
+            seq = self._recorder.next_seq
+            intent = self.intent(tool, prepared.arguments, raw, seq, options.call_id)
+            return await self._recorded(intent, _refused(intent, "denied", answer.refusal))
         claim_id = self._claim_id(tool, declared)
         while True:
             await self._claiming.alone(claim_id, tool.name)
             seq = self._recorder.next_seq
             key = declared or self._derived_key(tool, seq if first is None else first.seq)
-            intent = self.intent(tool, prepared.arguments, raw, seq, key)
+            intent = self.intent(tool, prepared.arguments, raw, seq, options.call_id, key)
             take = taking(claim_id, intent, self._run_id)
-            seen = await self._recorder.append(intent, claims=(take,) if take else ())
+            claims = (take,) if take else ()
+            seen = await self._recorder.append(intent, claims=claims, heeds_cancel=True)
             if seen is None:
-                call = OpenCall(tool=tool, values=prepared.values, intent=intent, claim=claim_id)
-                return intent, await self._attempts.run(call)
+                call = OpenCall(
+                    tool=tool,
+                    values=prepared.values,
+                    intent=intent,
+                    claim=claim_id,
+                    approved=asked is not None,
+                )
+                return await self._attempts.run(call)
+            await self._heed(seen)
             assert take is not None
             assert isinstance(seen, Claim)
             completion = await self._claiming.answer(seen, intent, take)
             if completion is not None:
                 if completion.outcome is None:
                     self.value(tool, intent, completion)  # a copy nobody here could read
-                await self._recorder.append(intent, completion)
-                return intent, completion
+                return await self._recorded(intent, completion)
+
+    async def _ask(self, asked: Asked, call: ParkedCall) -> None:
+        """Park until somebody approved exactly this call (D2)."""
+        park, due = self._approvals.park(asked, call)
+        seq = self._recorder.next_seq
+        await self._heed(await self._recorder.append(park, due=due, heeds_cancel=True))
+        raise Halt(Rest(parked_at(self._run_id, seq, park)))
+
+    async def _heed(self, seen: Stands | None) -> None:
+        if isinstance(seen, Cancel):
+            raise Halt(Rest(await honoured(self._recorder, seen)))
+
+    async def _recorded(self, intent: ToolCallRequested, completion: ToolCallCompleted) -> Pair:
+        """Record a call that ended before it was executed (B6)."""
+        await self._heed(await self._recorder.append(intent, completion, heeds_cancel=True))
+        return intent, completion
 
     async def _again(
         self, tool: FunctionTool, intent: ToolCallRequested, options: CallOptions
-    ) -> ToolCallCompleted:
+    ) -> Pair:
         """Go on with a call whose outcome is unknown."""
         if intent.effect == "write":
             raise Halt(Rest(open_write(self._run_id, intent, CRASHED)))
@@ -166,6 +248,7 @@ class Calls:
         arguments: JsonObject,
         given: JsonObject,
         seq: int,
+        call_id: str | None = None,
         key: str | None = None,
     ) -> ToolCallRequested:
         """The intent of a call at position ``seq``."""
@@ -177,17 +260,25 @@ class Calls:
             idempotency_key=key,
             tool_digest=tool.digest,
             given=content_hash(given),
+            call_id=call_id,
         )
 
-    def refusal(self, tool: FunctionTool, raw: JsonObject, message: str, seq: int) -> Pair:
+    def refusal(
+        self,
+        tool: FunctionTool,
+        raw: JsonObject,
+        message: str,
+        seq: int,
+        call_id: str | None = None,
+    ) -> Pair:
         """What is recorded of a call whose arguments are refused."""
         shown = raw if len(canonical_json(raw)) <= MAX_ARGUMENT_BYTES else {}
-        intent = self.intent(tool, shown, raw, seq)
+        intent = self.intent(tool, shown, raw, seq, call_id)
         return intent, _refused(intent, "invalid_input", message)
 
     def asks(self, tool: FunctionTool) -> bool:
         """Whether a call of the tool may need an approval."""
-        return False
+        return self._approvals.may_ask(tool)
 
     def _derived_key(self, tool: FunctionTool, seq: int) -> str | None:
         if tool.effect == "read":
@@ -212,12 +303,15 @@ class Calls:
                 seq=intent.seq + 1,
                 what=f"a call that ended in {completion.outcome or 'an output'} here",
             )
+        return self._decoded(tool, completion.output, intent.seq + 1)
+
+    def _decoded(self, tool: FunctionTool, output: JsonValue, position: int) -> Any:
         try:
-            return tool.decode_output(completion.output)
+            return tool.decode_output(output)
         except OutputRefused as error:
             raise Divergence(
                 run_id=self._run_id,
-                position=intent.seq + 1,
+                position=position,
                 field="output",
                 recorded="an output of another type",
                 requested=error.message,

@@ -7,6 +7,7 @@ import anyio
 from salvor.errors import Extent
 from salvor.events.claims import Claim, ClaimId, SettleClaim, TakeClaim, judge
 from salvor.events.codec import decode
+from salvor.events.outputs import Given, output_at
 from salvor.events.records import Wait
 from salvor.events.vocabulary import (
     Origin,
@@ -14,12 +15,13 @@ from salvor.events.vocabulary import (
     ToolCallRequested,
     failure_output,
 )
+from salvor.run_errors import UnknownRun
 from salvor.runtime.host import Host
 from salvor.runtime.outcome import Parked
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Halt, Rest
 from salvor.store_errors import MalformedLog, TamperEvident
-from salvor.values import JsonValue, content_hash, integral
+from salvor.values import MAX_OUTPUT_BYTES, JsonValue, content_hash, integral, parse_json
 
 _POLL_FIRST = 0.005
 _POLL_MAX = 0.25
@@ -56,6 +58,49 @@ def settling(
             completion_seq=completion.seq + 1,
             extent=None if extent == "no" else extent,
             output_hash=content_hash(completion.output) if extent is None else None,
+        ),
+    )
+
+
+def ending_park(
+    claim: Claim | None, run_id: str, completion_seq: int, output: JsonValue
+) -> tuple[SettleClaim, ...]:
+    """What becomes of a key whose tool parked its run, with the end of the park (E3).
+
+    Args:
+        claim: The claim that the call's intent holds.
+        run_id: The run.
+        completion_seq: The position of the event that ends the park.
+        output: What the call gives then.
+    """
+    if claim is None:
+        return ()
+    return (
+        SettleClaim(
+            id=claim.id,
+            run_id=run_id,
+            intent_seq=claim.intent_seq,
+            to="committed",
+            completion_seq=completion_seq,
+            output_hash=content_hash(output),
+        ),
+    )
+
+
+def abandoned_claim(
+    claim: Claim | None, run_id: str, completion_seq: int, extent: Extent
+) -> tuple[SettleClaim, ...]:
+    """What becomes of a held key whose run is ended for good (F4)."""
+    if claim is None:
+        return ()
+    return (
+        SettleClaim(
+            id=claim.id,
+            run_id=run_id,
+            intent_seq=claim.intent_seq,
+            to="released" if extent == "no" else "failed",
+            completion_seq=completion_seq,
+            extent=None if extent == "no" else extent,
         ),
     )
 
@@ -144,18 +189,30 @@ class Claiming:
     async def _output(self, claim: Claim) -> JsonValue:
         """The output the claim's holder recorded, checked against the hash in its row."""
         seq = claim.completion_seq
-        assert seq is not None
-        page = await self._host.store.read(claim.run_id, after=seq - 1, limit=1)
-        if page.rows:
-            event = decode(page.rows[0].envelope, run_id=claim.run_id, seq=seq).event
-            if (
-                isinstance(event, ToolCallCompleted)
-                and content_hash(event.output) == claim.output_hash
-            ):
-                return event.output
+        found = await self._kept(claim) if seq is None else await self._logged(claim, seq)
+        if found is not None and content_hash(found.value) == claim.output_hash:
+            return found.value
         raise TamperEvident(
-            run_id=claim.run_id, seq=seq, detail="it is not the output that was claimed for"
+            run_id=claim.run_id,
+            seq=claim.intent_seq if seq is None else seq,
+            detail="it is not the output that was claimed for",
         )
+
+    async def _logged(self, claim: Claim, seq: int) -> Given | None:
+        """The output in the holder's log, or what was kept of it when the log was removed."""
+        try:
+            page = await self._host.store.read(claim.run_id, after=seq - 2, limit=2)
+        except UnknownRun:
+            return await self._kept(claim)
+        events = {
+            row.seq: decode(row.envelope, run_id=claim.run_id, seq=row.seq).event
+            for row in page.rows
+        }
+        return output_at(events, seq)
+
+    async def _kept(self, claim: Claim) -> Given | None:
+        text = await self._host.store.settled_output(claim)
+        return None if text is None else Given(parse_json(text, max_bytes=MAX_OUTPUT_BYTES))
 
 
 def _refusal(seen: Claim, intent: ToolCallRequested, *, collision: bool) -> ToolCallCompleted:

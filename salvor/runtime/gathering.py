@@ -113,7 +113,7 @@ class Gathering:
         intent = self._calls.intent(one.tool, prepared.arguments, one.raw, seq)
         attempts = Attempts(self._host, self._recorder, self._run_id, gathered=True)
         call = OpenCall(tool=one.tool, values=prepared.values, intent=intent, claim=None)
-        return intent, await attempts.run(call)
+        return await attempts.run(call)
 
     def _values(
         self, asked: Sequence[_Asked | ToolFailed], pairs: Sequence[Pair | ToolFailed]

@@ -9,20 +9,20 @@ from typing import Any, TypeVar, cast, overload
 
 import anyio
 
-from salvor.errors import ConcurrentUseError, OutputRefused, RunStopped, ToolFailed
-from salvor.events.cursor import Answered, Cursor
-from salvor.events.vocabulary import NowObserved, RandomObserved, Suspended
+from salvor.errors import ConcurrentUseError, RunStopped, ToolFailed
+from salvor.events.cursor import Cursor
+from salvor.events.vocabulary import NowObserved, RandomObserved
+from salvor.run_errors import SignalRefused
 from salvor.runtime.caller import PLAIN, Caller, CallOptions, CallSpec
 from salvor.runtime.calls import Calls, bound
 from salvor.runtime.gathering import CallsFailed, Gathering
 from salvor.runtime.host import Host
 from salvor.runtime.options import checked_options
-from salvor.runtime.outcome import Parked
+from salvor.runtime.parks import MISSING, Missing, Parks, checked_deadline, checked_name
 from salvor.runtime.recorder import Recorder
-from salvor.runtime.stops import Broken, CutOff, Halt, Rest, Stop
-from salvor.store_errors import Divergence
+from salvor.runtime.stops import Broken, CutOff, Halt, Stop
 from salvor.tools.schema import ValueType
-from salvor.values import JsonObject, JsonValue, as_json, format_instant, parse_instant
+from salvor.values import JsonObject, as_json, format_instant, parse_instant
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -42,15 +42,20 @@ class Run(Caller):
         self._recorder = recorder
         self._cursor = cursor
         self._calls = Calls(host, recorder, cursor, run_id)
+        self._parks = Parks(host, recorder, cursor, run_id)
         self._stop: Stop | None = None
         self._busy: str | None = None
         self._idle: anyio.Event | None = None
-        self.asked: ValueType | None = None
 
     @property
     def id(self) -> str:
         """The run's id."""
         return self._id
+
+    @property
+    def asked(self) -> ValueType | None:
+        """The type of the answer that the run waits for."""
+        return self._parks.asked
 
     @property
     def stop(self) -> Stop | None:
@@ -138,27 +143,57 @@ class Run(Caller):
                 await self._recorder.append(RandomObserved(value=value))
             return value
 
-    async def suspend(self, reason: str, answer: type[A]) -> A:
-        """Wait for an answer of the given type; no process is needed meanwhile.
+    async def suspend(
+        self,
+        reason: str,
+        answer: type[A],
+        *,
+        deadline: datetime | None = None,
+        default: A | Missing = MISSING,
+    ) -> A:
+        """Wait for a person's answer of the given type; no process is needed meanwhile.
 
         Args:
             reason: What is asked, for the person who answers.
             answer: Type of the answer; its JSON Schema is recorded and checked.
+            deadline: Until when it may be answered (store's clock); `default` answers then.
+            default: The answer once the deadline has passed.
         """
         as_json(reason, what="the reason of suspend()")
+        checked_deadline(deadline, default)
         wanted = ValueType(answer, where=f"the answer of suspend({reason!r})")
         with self._step("suspend()"):
-            step = self._cursor.suspend(reason, wanted.schema)
-            if isinstance(step, Answered):
-                return cast("A", self._answer(wanted, step.input))
-            self.asked = wanted
-            seq = self._recorder.next_seq if step is None else step.seq
-            if step is None:
-                self._host.check_interrupt(self._id)
-                await self._recorder.append(Suspended(reason=reason, input_schema=wanted.schema))
-            raise Halt(
-                Rest(Parked(run_id=self._id, reason=reason, schema=wanted.schema, park_seq=seq))
-            )
+            return cast("A", await self._parks.ask(reason, wanted, deadline, default))
+
+    async def signal(
+        self,
+        name: str,
+        payload: type[A],
+        *,
+        deadline: datetime | None = None,
+        default: A | Missing = MISSING,
+    ) -> A:
+        """Wait for the next signal of that name; one that came before is taken at once.
+
+        Args:
+            name: Which signals; they are taken in the order they were sent.
+            payload: Type of what it carries.
+            deadline: Until when to wait (store's clock); `default` is given then.
+            default: What is given once the deadline has passed.
+
+        Raises:
+            SignalRefused: what it carries is of another type; it is used up.
+        """
+        checked_name(name)
+        checked_deadline(deadline, default)
+        wanted = ValueType(payload, where=f"the payload of signal({name!r})")
+        with self._step(f"signal({name!r})"):
+            return cast("A", await self._parks.signal(name, wanted, deadline, default))
+
+    async def sleep_until(self, instant: datetime) -> None:
+        """Wait for an aware instant (store's clock); no process is needed meanwhile."""
+        with self._step("sleep_until()"):
+            await self._parks.sleep(instant)
 
     async def quiet(self) -> None:
         """Wait until no step is going on (a workflow may have left one behind)."""
@@ -173,18 +208,6 @@ class Run(Caller):
     def _keep(self, stop: Stop) -> None:
         if self._stop is None:
             self._stop = stop
-
-    def _answer(self, wanted: ValueType, recorded: JsonValue) -> Any:
-        try:
-            return wanted.decode(recorded)
-        except OutputRefused as error:
-            raise Divergence(
-                run_id=self._id,
-                position=self._cursor.position - 1,
-                field="answer",
-                recorded="an answer of another type",
-                requested=error.message,
-            ) from error
 
     @contextmanager
     def _step(self, name: str) -> Iterator[None]:
@@ -201,7 +224,7 @@ class Run(Caller):
         self._busy = name
         try:
             yield
-        except (ToolFailed, RunStopped, CallsFailed):
+        except (ToolFailed, RunStopped, CallsFailed, SignalRefused):
             raise
         except Halt as halt:
             self._keep(halt.stop)

@@ -25,6 +25,7 @@ from salvor.runtime.leases import LeaseKeeper
 from salvor.runtime.operator import History, Operator, RunSummary
 from salvor.runtime.outcome import RunResult
 from salvor.runtime.overtime import Overtime
+from salvor.runtime.parks import MISSING, Missing
 from salvor.runtime.resolve import Resolution, ResolvedOutput
 from salvor.runtime.run import Run
 from salvor.runtime.shared import Shared
@@ -37,16 +38,6 @@ from salvor.values import JsonObject, JsonValue, parse_run_id
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class Missing:
-    """The type of `MISSING`: no answer was given, which ``None`` would be."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING = Missing()
 
 
 class Runtime:

@@ -12,7 +12,8 @@ import anyio
 from salvor.clock import SystemClock
 from salvor.compose import open_runtime
 from salvor.errors import SalvorError
-from salvor.runtime.runtime import MISSING, Runtime
+from salvor.runtime.parks import MISSING
+from salvor.runtime.runtime import Runtime
 from salvor.runtime.targets import load_target
 from salvor.stores.connect import open_store
 from salvor.testing.crash import crashing

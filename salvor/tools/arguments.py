@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
+from pydantic import BaseModel
+from pydantic_core import ValidationError, from_json
 
 from salvor.errors import ArgumentsRefused, JsonRefused, Problem
 from salvor.tools.check import SchemaCheck
@@ -272,7 +272,7 @@ def _covered(place: str, places: list[str]) -> bool:
 
 def _by_type(annotation: Any, value: Any) -> JsonValue:
     # A type with a serialiser of its own may make JSON of what nothing else can.
-    from salvor.tools.schema import adapter_of
+    from salvor.tools.adapter import adapter_of
 
     try:
         found = adapter_of(annotation).dump_python(value, mode="json", warnings="error")

@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from salvor.errors import JsonRefused, ToolDefinitionError
+from salvor.tools.adapter import BYTES, UNDESCRIBED, adapter_of, json_schema, refused_type
 from salvor.tools.annotations import accepts_none
 from salvor.tools.arguments import Argument, InputModel
 from salvor.tools.check import SchemaCheck
@@ -26,7 +27,6 @@ from salvor.tools.literals import exact_validator, lists_values
 from salvor.tools.parameters import EMPTY, Parameter, Parameters, naming
 from salvor.tools.plain import to_json
 from salvor.tools.problems import faults_of
-from salvor.tools.schema import BYTES, UNDESCRIBED, adapter_of, json_schema, refused_type
 from salvor.values import JsonObject, canonical_json
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=(), **BYTES)

@@ -1,17 +1,12 @@
-"""JSON Schemas of types: deterministic, closed, without noise; and values of one type."""
+"""Values of one type, as they cross into the log and back."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
 from inspect import Signature
-from typing import Any, Final, get_args, get_origin
+from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
-from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
-from pydantic.json_schema import JsonSchemaMode
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, ValidationError
 
 from salvor.errors import JsonRefused, OutputRefused, Problem, ToolDefinitionError
 from salvor.tools.annotations import check_crossing, local_names, resolve, signature_of
@@ -20,93 +15,6 @@ from salvor.tools.literals import exact_validator
 from salvor.tools.plain import not_finite, to_json
 from salvor.tools.wording import got
 from salvor.values import MAX_OUTPUT_BYTES, JsonObject, JsonValue, as_json, canonical_json
-
-BYTES: Final = ConfigDict(
-    val_json_bytes="base64", ser_json_bytes="base64", ser_json_inf_nan="constants"
-)
-
-
-def json_schema(of: TypeAdapter[Any] | type[BaseModel], mode: JsonSchemaMode) -> JsonObject:
-    """The published schema of a type, by its adapter, or of a model.
-
-    Raises:
-        ToolDefinitionError: when the type has none.
-    """
-    from salvor.tools.generator import SchemaGenerator  # which only a first tool needs
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made = of.json_schema if isinstance(of, TypeAdapter) else of.model_json_schema
-            found = made(schema_generator=SchemaGenerator, mode=mode)
-    except PydanticInvalidForJsonSchema as error:
-        raise ToolDefinitionError(_reason(error), hint=NO_SCHEMA) from None
-    as_json(found, what="the JSON Schema")
-    return found
-
-
-NO_SCHEMA = "Use a type that JSON can carry, or take the value through Depends."
-
-
-def adapter_of(annotation: Any, names: Mapping[str, Any] | None = None) -> TypeAdapter[Any]:
-    """What validates and serialises a type.
-
-    Args:
-        annotation: The type.
-        names: What the texts of its annotations may mean, besides what their modules hold.
-
-    Raises:
-        ToolDefinitionError: when pydantic cannot handle it.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scalar = type(annotation) is type and annotation in _SCALARS
-            adapter = _scalar(annotation) if scalar else _adapter(annotation)
-            if not adapter.pydantic_complete:
-                adapter.rebuild(raise_errors=True, _types_namespace=names or {})
-            return adapter
-    except UNDESCRIBED as error:
-        raise refused_type(annotation, error) from None
-
-
-UNDESCRIBED: Final = (PydanticUserError, PydanticUndefinedAnnotation, TypeError, NameError)
-"""What pydantic raises for a type that it cannot handle."""
-
-
-_SCALARS: Final = (str, int, float, bool, type(None))
-
-
-@cache
-def _scalar(annotation: Any) -> TypeAdapter[Any]:
-    return _adapter(annotation)
-
-
-def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    try:
-        return TypeAdapter(annotation, config=BYTES)
-    except PydanticUserError as error:
-        if error.code != "type-adapter-config-unused":
-            raise
-        return TypeAdapter(annotation)
-
-
-def refused_type(annotation: Any, error: Exception) -> ToolDefinitionError:
-    """The refusal of a type that pydantic cannot handle."""
-    name = getattr(annotation, "__qualname__", None) or str(annotation)
-    reason, hint = _reason(error), NO_SCHEMA
-    if getattr(error, "code", None) == "typed-dict-version":
-        reason = "Python 3.11 keeps too little of a typing.TypedDict."
-        hint = "Import TypedDict from typing_extensions."
-    elif isinstance(error, PydanticUndefinedAnnotation | NameError):
-        hint = "Define or import what it names before it, or at module level."
-    return ToolDefinitionError(
-        f"values of the type {name} cannot be described in JSON: {reason}", hint=hint
-    )
-
-
-def _reason(error: Exception) -> str:
-    return str(error).partition("\n")[0].partition(" Set `arbitrary_types_allowed")[0]
 
 
 class ValueType:
@@ -121,18 +29,22 @@ class ValueType:
         ToolDefinitionError: when its values cannot cross.
     """
 
-    __slots__ = ("_adapter", "_schema", "_validator", "where")
+    __slots__ = ("_adapter", "_dump", "_schema", "_validator", "where")
 
     def __init__(
         self, annotation: Any, *, where: str, names: Mapping[str, Any] | None = None
     ) -> None:
         self.where = where
         self._schema: JsonObject | None = None
-        self._adapter: TypeAdapter[Any] | None = None
+        self._adapter: Any = None
+        self._dump: Callable[..., JsonValue] | None = None
         self._validator: Any = None
         if annotation is not Any:
+            from salvor.tools.adapter import adapter_of  # which only a first tool needs
+
             check_crossing(annotation, names)
             self._adapter = adapter_of(annotation, names)
+            self._dump = self._adapter.serializer.to_python
             self._validator = exact_validator(self._adapter.core_schema, self._adapter.validator)
 
     @classmethod
@@ -161,6 +73,8 @@ class ValueType:
     def schema(self) -> JsonObject | None:
         """The JSON Schema of the values that `encode` makes; `None` for plain JSON."""
         if self._schema is None and self._adapter is not None:
+            from salvor.tools.adapter import json_schema
+
             self._schema = json_schema(self._adapter, "serialization")
         return self._schema
 
@@ -171,13 +85,11 @@ class ValueType:
             OutputRefused: when it is not of the type, not strict JSON, or above 8 MiB.
         """
         try:
-            if self._adapter is None:
+            if self._dump is None:
                 found = to_json(value, what="the result", whole=True)
                 self._checked_text(found)
                 return found
-            plain: JsonValue = self._adapter.dump_python(
-                value, mode="json", by_alias=True, warnings="error"
-            )
+            plain = self._dump(value, mode="json", by_alias=True, warnings="error")
             text = self._checked_text(plain)
             if "null" in text:
                 self._check_finite(value)

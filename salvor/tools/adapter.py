@@ -1,0 +1,101 @@
+"""What pydantic knows of a type: what validates and writes it, and its published schema."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
+from pydantic.json_schema import JsonSchemaMode
+
+from salvor.errors import ToolDefinitionError
+from salvor.tools.generator import SchemaGenerator
+from salvor.values import JsonObject, as_json
+
+BYTES: Final = ConfigDict(
+    val_json_bytes="base64", ser_json_bytes="base64", ser_json_inf_nan="constants"
+)
+
+
+def json_schema(of: TypeAdapter[Any] | type[BaseModel], mode: JsonSchemaMode) -> JsonObject:
+    """The published schema of a type, by its adapter, or of a model.
+
+    Raises:
+        ToolDefinitionError: when the type has none.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = of.json_schema if isinstance(of, TypeAdapter) else of.model_json_schema
+            found = made(schema_generator=SchemaGenerator, mode=mode)
+    except PydanticInvalidForJsonSchema as error:
+        raise ToolDefinitionError(_reason(error), hint=NO_SCHEMA) from None
+    as_json(found, what="the JSON Schema")
+    return found
+
+
+NO_SCHEMA = "Use a type that JSON can carry, or take the value through Depends."
+
+
+def adapter_of(annotation: Any, names: Mapping[str, Any] | None = None) -> TypeAdapter[Any]:
+    """What validates and serialises a type.
+
+    Args:
+        annotation: The type.
+        names: What the texts of its annotations may mean, besides what their modules hold.
+
+    Raises:
+        ToolDefinitionError: when pydantic cannot handle it.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scalar = type(annotation) is type and annotation in _SCALARS
+            adapter = _scalar(annotation) if scalar else _adapter(annotation)
+            if not adapter.pydantic_complete:
+                adapter.rebuild(raise_errors=True, _types_namespace=names or {})
+            return adapter
+    except UNDESCRIBED as error:
+        raise refused_type(annotation, error) from None
+
+
+UNDESCRIBED: Final = (PydanticUserError, PydanticUndefinedAnnotation, TypeError, NameError)
+"""What pydantic raises for a type that it cannot handle."""
+
+
+_SCALARS: Final = (str, int, float, bool, type(None))
+
+
+@cache
+def _scalar(annotation: Any) -> TypeAdapter[Any]:
+    return _adapter(annotation)
+
+
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(annotation, config=BYTES)
+    except PydanticUserError as error:
+        if error.code != "type-adapter-config-unused":
+            raise
+        return TypeAdapter(annotation)
+
+
+def refused_type(annotation: Any, error: Exception) -> ToolDefinitionError:
+    """The refusal of a type that pydantic cannot handle."""
+    name = getattr(annotation, "__qualname__", None) or str(annotation)
+    reason, hint = _reason(error), NO_SCHEMA
+    if getattr(error, "code", None) == "typed-dict-version":
+        reason = "Python 3.11 keeps too little of a typing.TypedDict."
+        hint = "Import TypedDict from typing_extensions."
+    elif isinstance(error, PydanticUndefinedAnnotation | NameError):
+        hint = "Define or import what it names before it, or at module level."
+    return ToolDefinitionError(
+        f"values of the type {name} cannot be described in JSON: {reason}", hint=hint
+    )
+
+
+def _reason(error: Exception) -> str:
+    return str(error).partition("\n")[0].partition(" Set `arbitrary_types_allowed")[0]
