@@ -14,7 +14,7 @@ from salvor.tools.contract import check_name
 _ILLEGAL = r"[^a-zA-Z0-9_-]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Selection:
     """Which tools of a source are taken, by their names in it.
 
@@ -50,7 +50,7 @@ class Selection:
         return tuple(name for name in names if self.takes(name))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Naming:
     """What the tools of a source are called here.
 
