@@ -61,7 +61,7 @@ class Store(Protocol):
     S12. `wait` checks the fence and, if the claim is held by another run at that moment,
          writes the wait row in the same transaction and returns ``True``; else ``False``.
          An append of the waiting run, or the end of that claim's holding, removes the row;
-         the latter makes the waiting run due.
+         the latter makes the waiting run due. Until then it is due only if a cancel stands.
     S13. `claim` returns the row of one key, `held_claim` the row held by one intent (an
          operator's verb knows the intent alone); both are ``None`` where there is none.
          `claims` lists them by scope and key, after a claim, of one state or all.

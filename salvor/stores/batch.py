@@ -111,7 +111,8 @@ def _change_claims(db: sqlite3.Connection, changes: Sequence[ClaimChange]) -> No
     # another to come first does not add up either, and is done again one by one.
     groups: dict[str, list[tuple[Any, ...]]] = {}
     for change in changes:
-        assert not isinstance(change, OverruleClaim)  # an operator's, never an append's
+        if isinstance(change, OverruleClaim):  # never plain
+            raise _Mismatch
         statement, parameters = plain_change(change)
         groups.setdefault(statement, []).append(parameters)
     for statement, parameter_rows in groups.items():

@@ -18,6 +18,7 @@ from salvor.events.claims import (
     TakeClaim,
 )
 from salvor.events.records import ClaimEntry
+from salvor.run_errors import Unconfirmed
 from salvor.stores import records
 from salvor.stores import statements as sql
 from salvor.stores.claim_changes import changed
@@ -67,6 +68,7 @@ def change_claims(db: sqlite3.Connection, changes: Sequence[ClaimChange]) -> Non
     Raises:
         ClaimStands: a `TakeClaim` that may not take the key.
         Conflict: a claim that is not held as the change says.
+        Unconfirmed: a `TakeClaim` in a store that was restored.
     """
     for change in changes:
         if isinstance(change, OverruleClaim):
@@ -74,6 +76,8 @@ def change_claims(db: sqlite3.Connection, changes: Sequence[ClaimChange]) -> Non
             continue
         statement, parameters = plain_change(change)
         if db.execute(statement, parameters).rowcount != 1:
+            if isinstance(change, TakeClaim):
+                _refuse_unconfirmed(db)
             claim = changed(read_claim(db, change.id), change)
             db.execute(sql.PUT_CLAIM, records.claim_record(claim))
 
@@ -81,8 +85,16 @@ def change_claims(db: sqlite3.Connection, changes: Sequence[ClaimChange]) -> Non
 def _overrule(db: sqlite3.Connection, change: OverruleClaim) -> None:
     claim = changed(read_claim(db, change.id), change)
     db.execute(sql.PUT_CLAIM, records.claim_record(claim))
-    if change.output is not None:
-        db.execute(sql.PUT_OUTPUT, (*records.claim_key(change.id), change.output))
+    key = records.claim_key(change.id)
+    if change.output is None:
+        db.execute(sql.DROP_OUTPUT, key)
+    else:
+        db.execute(sql.PUT_OUTPUT, (*key, change.output))
+
+
+def _refuse_unconfirmed(db: sqlite3.Connection) -> None:
+    if db.execute(sql.UNCONFIRMED).fetchone() is not None:
+        raise Unconfirmed
 
 
 def keep_entry(db: sqlite3.Connection, entry: ClaimEntry, before: Claim | None) -> None:

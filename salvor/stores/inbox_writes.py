@@ -15,11 +15,12 @@ from salvor.stores.write import Write
 class SignalWrite(Write[int]):
     """Numbers a signal and puts it into the inbox, once for each sender's id."""
 
-    __slots__ = ("_leases", "_signal")
+    __slots__ = ("_key", "_leases", "_n", "_signal")
 
     def __init__(self, signal: Signal, leases: LeaseReader) -> None:
         self._signal = signal
         self._leases = leases
+        self._key = self._n = 0
 
     def run(self, db: sqlite3.Connection) -> int:
         """Its number: the writer's transaction is the lock under which it is given (D3)."""
@@ -31,11 +32,15 @@ class SignalWrite(Write[int]):
         if ended:
             raise RunEnded(signal.run_id)
         n: int = db.execute(sql.LAST_SIGNAL, (key,)).fetchone()[0] + 1
-        sent_at = micros(signal.sent_at)
-        told = (signal.name, signal.payload, signal.sender_id, signal.by, sent_at)
-        db.execute(sql.PUT_SIGNAL, (key, n, *told))
+        db.execute(sql.PUT_SIGNAL, (key, n, *self._told()))
         db.execute(sql.MAKE_DUE, (self._leases.now(), key))
+        self._key, self._n = key, n
         return n
+
+    def _told(self) -> tuple[str | int | None, ...]:
+        signal = self._signal
+        sent_at = micros(signal.sent_at)
+        return (signal.name, signal.payload, signal.sender_id, signal.by, sent_at)
 
     def _known(self, db: sqlite3.Connection, key: int) -> int | None:
         signal = self._signal
@@ -50,8 +55,9 @@ class SignalWrite(Write[int]):
         return n
 
     def landed(self, db: sqlite3.Connection) -> bool:
-        """Without an id of its sender nobody can tell, and twice is worse than an error."""
-        return False
+        """What has its number is this signal."""
+        record = db.execute(sql.SIGNAL_AT, (self._key, self._n)).fetchone()
+        return bool(record == self._told())
 
 
 class CancelWrite(Write[None]):

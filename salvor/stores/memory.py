@@ -123,6 +123,7 @@ class MemoryStore:
             log = self._find(settlement.run_id)
             log.check_settlement(settlement, self._now())
             log.check_consumes(settlement.consumes)
+            self._refuse_unconfirmed(settlement.claims)
             try:
                 claims = self._changed(settlement.claims)
             except ClaimStands as refusal:
@@ -201,7 +202,7 @@ class MemoryStore:
             if claim is None or claim.state != "held" or claim.run_id == fence.run_id:
                 return False
             log.takeovers, log.causes = 0, ()
-            log.due_at = None
+            log.due_at = self._now() if log.cancel else None
             log.wait = Wait(
                 run_id=fence.run_id,
                 claim=claim_id,
@@ -299,7 +300,7 @@ class MemoryStore:
                 if claim.run_id == run_id and claim.completion_seq is not None:
                     text = committed_output(log.rows, claim)
                     if text is not None:
-                        self._outputs.setdefault(claim.id, text)
+                        self._outputs[claim.id] = text
             del self._logs[run_id]
             self._late.pop(run_id, None)
             return True
@@ -357,8 +358,10 @@ class MemoryStore:
         log.write(change)
         self._claims.update(claims)
         for one in change.claims:
-            if isinstance(one, OverruleClaim) and one.output is not None:
-                self._outputs[one.id] = one.output
+            if isinstance(one, OverruleClaim):
+                self._outputs.pop(one.id, None)
+                if one.output is not None:
+                    self._outputs[one.id] = one.output
         ended = {one.id for one in change.claims if isinstance(one, SettleClaim)}
         for other in self._logs.values() if ended else ():
             if other.wait is not None and other.wait.claim in ended:

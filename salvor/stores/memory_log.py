@@ -95,18 +95,22 @@ class MemoryLog:
         return Fence(run_id=self.run_id, epoch=self.epoch, token=token)
 
     def _count(self, operator: bool) -> None:
-        if self.lease is not None:
-            self.blame(went_silent(self.lease.driver))
         if operator:
-            self.takeovers, self.causes = 0, ()
-        elif self.takeovers >= STUCK_AFTER and not self.ended:
-            raise RunStuck(run_id=self.run_id, takeovers=self.takeovers, causes=self.causes)
-        self.takeovers += 1
+            self.takeovers, self.causes = 1, ()
+            return
+        causes = self.causes
+        if self.lease is not None:
+            causes = self._with(went_silent(self.lease.driver))
+        if self.takeovers >= STUCK_AFTER and not self.ended:
+            raise RunStuck(run_id=self.run_id, takeovers=self.takeovers, causes=causes)
+        self.takeovers, self.causes = self.takeovers + 1, causes
 
     def blame(self, cause: str) -> None:
         """Keep why a drive ended without a new event."""
-        if self.takeovers:
-            self.causes = (*self.causes, cause)[-MAX_CAUSES:]
+        self.causes = self._with(cause)
+
+    def _with(self, cause: str) -> tuple[str, ...]:
+        return (*self.causes, cause)[-MAX_CAUSES:] if self.takeovers else ()
 
     def let_go(self, token: str) -> None:
         """Void every fence, and leave no lease."""

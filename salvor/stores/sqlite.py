@@ -14,7 +14,7 @@ import anyio.to_thread
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
 from salvor.events.claim_log import read_entry
-from salvor.events.claims import Claim, ClaimId, ClaimState, TakeClaim
+from salvor.events.claims import Claim, ClaimId, ClaimState
 from salvor.events.records import (
     Append,
     Cancel,
@@ -31,7 +31,7 @@ from salvor.events.records import (
     Signal,
     Stands,
 )
-from salvor.run_errors import Unconfirmed, UnknownRun
+from salvor.run_errors import UnknownRun
 from salvor.store_errors import StoreUnavailable
 from salvor.stores import records, schema
 from salvor.stores import statements as sql
@@ -76,7 +76,6 @@ class SqliteStore:
         self._clock = clock
         self._ids = ids
         self._keys: dict[str, int] = {}
-        self._confirmed = False
         self._locks = DriverLocks(f"{path}-drivers")
         self._leases = LeaseReader(clock, self._locks.is_dead)
         self._readers = Readers(path, lambda: schema.prepared(connect(path)))
@@ -166,8 +165,6 @@ class SqliteStore:
         return fence, head
 
     async def append(self, append: Append) -> Stands | None:
-        if append.claims and not self._confirmed:
-            await self._refuse_unconfirmed(append)
         key = self._keys.get(append.fence.run_id, 0)
         return await self._writer.submit(AppendWrite(append, key))
 
@@ -273,14 +270,10 @@ class SqliteStore:
         return await self._read(read_incarnation)
 
     async def begin_incarnation(self) -> Incarnation:
-        found = await self._writer.submit(IncarnationWrite(begin=True))
-        self._confirmed = found.confirmed
-        return found
+        return await self._writer.submit(IncarnationWrite(begin=True))
 
     async def confirm_incarnation(self) -> Incarnation:
-        found = await self._writer.submit(IncarnationWrite(begin=False))
-        self._confirmed = found.confirmed
-        return found
+        return await self._writer.submit(IncarnationWrite(begin=False))
 
     async def adopt(self, copy: RunCopy) -> None:
         await self._writer.submit(AdoptWrite(copy, self._ids.token()))
@@ -305,14 +298,6 @@ class SqliteStore:
                 return work(db)
 
         return await anyio.to_thread.run_sync(in_thread)
-
-    async def _refuse_unconfirmed(self, append: Append) -> None:
-        # A store is restored while nobody has it open: once confirmed, always confirmed.
-        if not any(isinstance(one, TakeClaim) for one in append.claims):
-            return
-        self._confirmed = (await self.incarnation()).confirmed
-        if not self._confirmed:
-            raise Unconfirmed
 
     def _head(self, db: sqlite3.Connection, run_id: str) -> Head:
         record = db.execute(sql.HEAD, (run_id,)).fetchone()

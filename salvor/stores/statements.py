@@ -44,6 +44,7 @@ ADVANCE = (
     " AND epoch = ? AND token = ? AND length = ? AND head_hash = ? AND waiting = 0"
     " AND (cancelled = 0 OR NOT ?)"
 )
+ENDS_AT = "SELECT 1 FROM runs WHERE id = ? AND length = ? AND head_hash = ?"
 FIRST_EVENT = "UPDATE runs SET first_recorded_at = ? WHERE id = ?"
 SETTLE = (
     "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = coalesce(?, last_recorded_at),"
@@ -68,9 +69,12 @@ HELD_CLAIM = (
     f"SELECT {_CLAIM_COLUMNS}, namespace, scope, key FROM claims"
     " WHERE state = 'held' AND run_id = ? AND intent_seq = ?"
 )
+# Whether the store was restored, and nobody said since that keys may be used again.
+UNCONFIRMED = "SELECT 1 FROM store_meta WHERE key = 'confirmed' AND value = '0'"
 FRESH_CLAIM = (
     "INSERT INTO claims (namespace, scope, key, state, effect, run_id, intent_seq, input_hash,"
-    " generation) VALUES (?, ?, ?, 'held', ?, ?, ?, ?, 1) ON CONFLICT DO NOTHING"
+    f" generation) SELECT ?, ?, ?, 'held', ?, ?, ?, ?, 1 WHERE NOT EXISTS ({UNCONFIRMED})"
+    " ON CONFLICT DO NOTHING"
 )
 MOVE_CLAIM = (
     "UPDATE claims SET intent_seq = ?, generation = generation + 1 WHERE namespace = ?"
@@ -94,7 +98,11 @@ WAIT = (
     "INSERT OR REPLACE INTO waits (run, namespace, scope, key, tool, holder_run, since)"
     " SELECT id, ?, ?, ?, ?, ?, ? FROM runs WHERE run_id = ?"
 )
-WAITS_WELL = "UPDATE runs SET takeovers = 0, causes = NULL, due_at = NULL WHERE run_id = ?"
+# Nothing is to be done for it until the holding ends, unless it is to be cancelled.
+WAITS_WELL = (
+    "UPDATE runs SET takeovers = 0, causes = NULL,"
+    " due_at = CASE cancelled WHEN 0 THEN NULL ELSE ? END WHERE run_id = ?"
+)
 END_WAIT = "DELETE FROM waits WHERE run = ?"
 KEEP_LATE = (
     "INSERT INTO late_results (run_id, intent_seq, epoch, outcome, value, kept_at, extent)"
@@ -129,6 +137,7 @@ PUT_SIGNAL = (
     "INSERT INTO signals (run, n, name, payload, sender_id, sender, sent_at)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
+SIGNAL_AT = "SELECT name, payload, sender_id, sender, sent_at FROM signals WHERE run = ? AND n = ?"
 INBOX = f"SELECT {_SIGNAL_COLUMNS} FROM signals WHERE run = ? ORDER BY n"
 UNCONSUMED = (
     f"SELECT {_SIGNAL_COLUMNS} FROM signals WHERE run = ? AND name = ? AND consumed IS NULL"
@@ -151,6 +160,7 @@ PUT_OUTPUT = (
     "INSERT INTO claim_outputs (namespace, scope, key, output) VALUES (?, ?, ?, ?)"
     " ON CONFLICT DO UPDATE SET output = excluded.output"
 )
+DROP_OUTPUT = "DELETE FROM claim_outputs WHERE namespace = ? AND scope = ? AND key = ?"
 LAST_ENTRY = "SELECT n, row_hash FROM claim_log ORDER BY n DESC LIMIT 1"
 PUT_ENTRY = "INSERT INTO claim_log (n, entry, row_hash) VALUES (?, ?, ?)"
 ENTRIES = "SELECT n, entry, row_hash FROM claim_log WHERE n > ? ORDER BY n LIMIT ?"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from salvor.events.chain import GENESIS
 from salvor.events.records import Incarnation, RunCopy
@@ -26,19 +27,40 @@ def copied(db: sqlite3.Connection, path: str) -> None:
     Raises:
         StoreUnavailable: the place is taken, or cannot be written.
     """
-    if Path(path).exists():
+    if os.path.lexists(path):
         raise StoreUnavailable(f"{path} is there already.", hint="Name a file that is not.")
+    folder = os.path.dirname(os.path.abspath(path))
     try:
-        target = sqlite3.connect(path)
-    except sqlite3.Error as error:
-        raise StoreUnavailable(f"{path} cannot be made: {error}.") from None
+        # Under its name there is a whole copy or none.
+        with TemporaryDirectory(prefix=".salvor-backup-", dir=folder) as place:
+            part = os.path.join(place, "copy.db")
+            _copy(db, part)
+            os.rename(part, path)
+        _sync(folder)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreUnavailable(
+            f"the backup {path} cannot be written: {error}.",
+            hint="Nothing is left of it; name a place with enough room that this user may write.",
+        ) from error
+
+
+def _copy(db: sqlite3.Connection, path: str) -> None:
+    # The read fixes the moment: without it each step would see the store anew, and begin from
+    # the start whenever somebody had written meanwhile.
+    db.execute(sql.UNCONFIRMED).fetchone()
+    target = sqlite3.connect(path)
     try:
-        # The snapshot of the reading transaction is what is copied, in steps.
         db.backup(target, pages=_PAGES, sleep=0)
-    except sqlite3.Error as error:
-        raise StoreUnavailable(f"{path} cannot be written: {error}.") from None
     finally:
         target.close()
+
+
+def _sync(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def read_incarnation(db: sqlite3.Connection) -> Incarnation:

@@ -79,10 +79,9 @@ class AppendWrite(Write[Stands | None]):
             self.key = run_key(db, append.fence.run_id)
         if not self._advanced(db):
             check_fence(db, append.fence)
-            if append.heeds_cancel:
-                self._withdraw_for(cancel_of(db, self.key, append.fence.run_id))
             ended = db.execute(sql.END_WAIT, (self.key,)).rowcount == 1
             if not (ended and self._advanced(db)):
+                self._withdraw_for(self._heeded(db))
                 raise log_moved(append.fence.run_id)
         if append.unless_signal is not None:
             found = unconsumed(db, self.key, append.fence.run_id, append.unless_signal)
@@ -94,6 +93,13 @@ class AppendWrite(Write[Stands | None]):
         except ClaimStands as refusal:
             raise Withdrawn(refusal.claim) from refusal
         return None
+
+    def _heeded(self, db: sqlite3.Connection) -> Cancel | None:
+        append = self.append
+        end = (self.key, append.length, append.prev_hash)
+        if not append.heeds_cancel or db.execute(sql.ENDS_AT, end).fetchone() is None:
+            return None
+        return cancel_of(db, self.key, append.fence.run_id)
 
     def _withdraw_for(self, found: Signal | Cancel | None) -> None:
         if found is not None:
@@ -199,7 +205,7 @@ class WaitWrite(Write[bool]):
         since = micros(self._clock.now())
         key = records.claim_key(self._claim_id)
         db.execute(sql.WAIT, (*key, self._tool, claim.run_id, since, self._fence.run_id))
-        db.execute(sql.WAITS_WELL, (self._fence.run_id,))
+        db.execute(sql.WAITS_WELL, (since, self._fence.run_id))
         return True
 
     def landed(self, db: sqlite3.Connection) -> bool:
@@ -234,7 +240,7 @@ def _insert_events(
     db: sqlite3.Connection, key: int, length: int, events: list[tuple[Any, ...]]
 ) -> None:
     db.executemany(sql.INSERT_EVENT, events)
-    if length == 0:
+    if events and length == 0:
         db.execute(sql.FIRST_EVENT, (events[0][2], key))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from salvor.clock import Clock
@@ -15,7 +16,7 @@ from salvor.run_errors import (
     UnknownRun,
 )
 from salvor.store_errors import Conflict, Fenced
-from salvor.testing.store_log import THERE, raised, start_log, texts
+from salvor.testing.store_log import KEY, THERE, raised, start_log, texts
 from salvor.testing.store_opened import Check, MakeStore, checks_in, opened
 
 
@@ -28,6 +29,23 @@ def sent(clock: Clock, name: str, payload: str = "1", **facts: object) -> Signal
         sent_at=clock.now(),
         **facts,  # type: ignore[arg-type]
     )
+
+
+async def s12_a_run_that_is_to_be_cancelled_is_due_although_it_waits(make: MakeStore) -> None:
+    """S12, S17: a wait puts a run aside, but not the wish that it ends."""
+    async with opened(make) as (store, clock):
+        holder = await start_log(store, "run-1")
+        await holder.append("intent", claims=(holder.take(),))
+        for run_id in ("run-2", "run-3"):
+            log = await start_log(store, run_id)
+            await log.append_with("a", due=clock.now())
+            if run_id == "run-3":
+                wish = Cancel(run_id=run_id, reason=None, by=None, asked_at=clock.now())
+                await store.cancel(wish)
+                await log.append("b")
+            assert await store.wait(log.fence, KEY, tool="pay")
+            await store.release(log.fence)
+        assert list(await store.due()) == ["run-3"]
 
 
 async def s15_signals_are_numbered_and_kept_once_for_each_sending(make: MakeStore) -> None:
@@ -118,11 +136,13 @@ async def s17_the_first_cancel_stays_and_is_heeded_where_asked(make: MakeStore) 
 
 
 async def s17_a_fence_is_looked_at_before_a_cancel(make: MakeStore) -> None:
-    """S17: a driver that lost its run is told so."""
+    """S17: a driver that lost its run or its place in the log is told so."""
     async with opened(make) as (store, clock):
         log = await start_log(store, "run-1")
         cancel = Cancel(run_id="run-1", reason=None, by=None, asked_at=clock.now())
         await store.cancel(cancel)
+        astray = replace(log.prepare("a"), length=7, heeds_cancel=True)
+        await raised(Conflict, store.append(astray))
         clock.move(31)
         await store.take_over("run-1", THERE, lease=30.0)
         await raised(Fenced, log.append_with("a", heeds_cancel=True))
@@ -154,8 +174,11 @@ async def s18_a_settlement_says_anew_when_its_run_is_due(make: MakeStore) -> Non
     """S18: also one without rows, which changes nothing else but the epoch."""
     async with opened(make) as (store, clock):
         log = await start_log(store, "run-1")
-        await log.append_with("a", due=clock.now())
         await store.release(log.fence)
+        await store.settle(log.settled(due=clock.now()))
+        assert list(await store.due()) == ["run-1"]
+        await store.settle(log.settled("a", due=clock.now()))
+        log.advance("a")
         await store.settle(log.settled("b", due=clock.now() + timedelta(seconds=5)))
         log.advance("b")
         assert list(await store.due()) == []
@@ -164,7 +187,7 @@ async def s18_a_settlement_says_anew_when_its_run_is_due(make: MakeStore) -> Non
         await store.settle(log.settled())
         assert list(await store.due()) == []
         head = await store.head("run-1")
-        assert (head.length, head.epoch, head.lease) == (2, 4, None)
+        assert (head.length, head.epoch, head.lease) == (2, 6, None)
         assert await texts(store, "run-1") == ["a", "b"]
 
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import anyio
+
 from salvor.events.chain import GENESIS, row_hash
 from salvor.events.claim_log import check_claim_log
-from salvor.events.claims import OverruleClaim
+from salvor.events.claims import ClaimChange, OverruleClaim
 from salvor.events.codec import encode
 from salvor.events.records import (
     STUCK_AFTER,
@@ -49,6 +51,9 @@ async def s20_a_run_that_gets_nowhere_is_stuck_for_all_but_an_operator(make: Mak
         stuck = await raised(RunStuck, store.take_over("run-1", HERE, lease=30.0, operator=False))
         silent = "process 101 on here.example ended without a word"
         assert list(stuck.causes) == [silent, "cause 1", silent, "cause 3", silent]
+        before = await store.head("run-1")
+        await raised(RunStuck, store.take_over("run-1", HERE, lease=30.0, operator=False))
+        assert await store.head("run-1") == before
         _, head = await store.take_over("run-1", THERE, lease=30.0)
         assert (head.takeovers, head.causes, head.stuck) == (1, (), False)
 
@@ -102,6 +107,49 @@ async def s21_an_operator_overrules_a_claim_that_nobody_holds(make: MakeStore) -
         assert list(await store.claim_log(after=1)) == list(rows[1:])
 
 
+async def s21_an_output_goes_with_the_word_that_gave_it(make: MakeStore) -> None:
+    """S21: what is overruled again, or taken and committed again, is not what it was."""
+    async with opened(make) as (store, clock):
+        log = await start_log(store, "run-1")
+        await log.append("intent", claims=(log.take(effect="idempotent"),))
+        await log.append("end", claims=(log.settle(0, "failed", extent="unknown"),))
+        await store.release(log.fence)
+        paid = OverruleClaim(id=KEY, generation=1, to="committed", output="1", output_hash="h")
+        unknown = OverruleClaim(id=KEY, generation=1, to="failed", extent="unknown")
+        for word, kept in ((paid, "1"), (unknown, None)):
+            entry = said(clock.now())
+            await store.settle(log.settled(claims=(word,), entry=entry))
+            claim = await store.claim(KEY)
+            assert claim is not None
+            assert await store.settled_output(claim) == kept
+
+
+async def s21_an_append_that_overrules_stops_no_other(make: MakeStore) -> None:
+    """S21, S6: among others that arrive with it."""
+    async with opened(make) as (store, _):
+        logs = [await start_log(store, f"run-{number}") for number in range(5)]
+        await logs[0].append("intent", claims=(logs[0].take(),))
+        await logs[0].append("end", claims=(logs[0].settle(0, "failed", extent="no"),))
+        released = OverruleClaim(id=KEY, generation=1, to="released")
+        outcomes: list[object] = []
+
+        async def add(number: int, claims: tuple[ClaimChange, ...]) -> None:
+            try:
+                outcomes.append(await logs[number].append("more", claims=claims))
+            except Conflict:
+                outcomes.append(number)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(add, 0, (released,))
+            group.start_soon(add, 1, (replace(released, generation=2),))
+            for number in (2, 3, 4):
+                group.start_soon(add, number, ())
+        assert sorted(outcomes, key=str) == [1, None, None, None, None]
+        claim = await store.claim(KEY)
+        assert claim is not None
+        assert claim.state == "released"
+
+
 async def s22_a_restored_store_takes_no_keys_until_it_is_confirmed(make: MakeStore) -> None:
     """S22: everything else goes on."""
     async with opened(make) as (store, _):
@@ -112,6 +160,9 @@ async def s22_a_restored_store_takes_no_keys_until_it_is_confirmed(make: MakeSto
         await raised(Unconfirmed, log.append("intent", claims=(log.take(),)))
         assert await log.append("a") is None
         assert await store.claim(KEY) is None
+        settling = log.settled("b", claims=(log.take(),), force=True)
+        await raised(Unconfirmed, store.settle(settling))
+        assert await texts(store, "run-1") == ["a"]
         confirmed = await store.confirm_incarnation()
         assert (confirmed.number, confirmed.confirmed) == (2, True)
         assert await store.incarnation() == confirmed

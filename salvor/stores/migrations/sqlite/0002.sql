@@ -10,8 +10,8 @@ ALTER TABLE runs ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0; -- 1 while it 
 
 UPDATE runs SET ended = 1 WHERE EXISTS (
     SELECT 1 FROM events WHERE events.run = runs.id AND events.seq = runs.length - 1
-    AND json_extract(events.envelope, '$.event.kind')
-        IN ('RunCompleted', 'RunFailed', 'RunAbandoned')
+    AND CASE WHEN json_valid(events.envelope)
+        THEN json_extract(events.envelope, '$.event.kind') END IN ('RunCompleted', 'RunFailed', 'RunAbandoned')
 );
 
 CREATE INDEX runs_by_due ON runs (due_at) WHERE due_at IS NOT NULL AND ended = 0;
