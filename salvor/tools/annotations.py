@@ -19,6 +19,7 @@ from salvor.tools.injection import Dependency, dependency_of
 _LAZY = frozenset(
     {"Iterable", "Iterator", "Generator", "AsyncIterable", "AsyncIterator", "AsyncGenerator"}
 )
+_PLAIN = frozenset({str, int, float, bool, bytes, list, dict})
 _SECRET = frozenset({"SecretStr", "SecretBytes", "Secret"})
 
 
@@ -155,6 +156,8 @@ def check_crossing(annotation: Any, names: Mapping[str, Any] | None = None) -> N
     Raises:
         ToolDefinitionError: naming the type and what to use instead.
     """
+    if type(annotation) is type and annotation in _PLAIN:
+        return
     for found in _reachable(annotation, set(), dict(names or {})):
         name = getattr(found, "__name__", None) or getattr(found, "_name", "")
         module = getattr(found, "__module__", "")

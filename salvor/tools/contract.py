@@ -217,6 +217,9 @@ def inside(function: Any) -> list[Any]:
 
 
 def _inner(function: Any) -> Any:
+    if type(function) is FunctionType:
+        attributes = function.__dict__
+        return None if "__signature__" in attributes else attributes.get("__wrapped__")
     if isinstance(function, partial):
         return function.func
     own = _own(function)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from pydantic.json_schema import (
     GenerateJsonSchema,
@@ -34,6 +34,16 @@ _DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,6})?$"
 
 class SchemaGenerator(GenerateJsonSchema):
     """Draft 2020-12 as salvor publishes it."""
+
+    _methods: ClassVar[tuple[tuple[Any, str], ...]] = ()
+
+    def build_schema_type_to_method(self) -> dict[Any, Any]:
+        """What describes each kind of type, looked for once instead of by every generator."""
+        cls = type(self)
+        if not cls._methods:
+            found = super().build_schema_type_to_method()
+            cls._methods = tuple((kind, method.__name__) for kind, method in found.items())
+        return {kind: getattr(self, name) for kind, name in cls._methods}
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         """Never: the title only repeats the name."""
