@@ -15,6 +15,7 @@ from salvor.events.chain import ChainCheck
 from salvor.events.store import Store
 from salvor.run_errors import LeaseHeld
 from salvor.store_errors import StoreBusy
+from salvor.stores.schema import SCHEMA_VERSION
 from salvor.stores.sqlite import SqliteStore
 from salvor.testing.clock import FakeClock
 from salvor.testing.store_log import HERE, Log, start_log
@@ -217,7 +218,7 @@ def test_ten_processes_open_a_new_store_at_once(path: Path, start_workers: Start
         assert worker.do("append", "a") is None
     db = sqlite3.connect(path)
     versions = db.execute("SELECT value FROM store_meta WHERE key = 'schema_version'").fetchall()
-    assert versions == [("1",)]
+    assert versions == [(str(SCHEMA_VERSION),)]
     assert db.execute("SELECT count(*) FROM events").fetchone() == (10,)
     db.close()
 
