@@ -3,7 +3,9 @@
 SalvorError
     RunError
         UnknownRun, RunExists, AnswerRefused, OutputMisfit, AnswerConflict, LeaseHeld,
-        NotDoneRefused, RunInterrupted, RunStuck, Unconfirmed, SignalConflict, SignalRefused
+        NotDoneRefused, RunInterrupted, RunStuck, Unconfirmed, SignalConflict, SignalRefused,
+        ToolChanged, KeyedConflict, CallIdConflict, SessionStopped,
+        UnknownClaim, ClaimRefused
         WrongState             the verb does not fit where the run stands
             RunEnded, NotYet, DeadlinePassed
 """
@@ -11,8 +13,19 @@ SalvorError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from salvor.errors import Problem, SalvorError, listed
+from salvor.errors import Extent, Problem, SalvorError, listed
+
+
+class Claimed(Protocol):
+    """What an error says of a claim."""
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def extent(self) -> Extent | None: ...
 
 
 class RunError(SalvorError):
@@ -187,6 +200,103 @@ class SignalRefused(RunError):
         self.run_id = run_id
         self.name = name
         self.problems = tuple(problems)
+
+
+class ToolChanged(RunError):
+    """An open call would be made again by a tool that is not the one it was asked of (B5)."""
+
+    code = "tool_changed"
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        seq: int,
+        tool: str,
+        recorded: str,
+        found: str,
+        differs: Sequence[str],
+    ) -> None:
+        shown = "; ".join(differs) or "its schemas, its effect or its key declaration differ"
+        super().__init__(
+            f"the call at event {seq} of run {run_id} is open, and {tool} was changed since it was "
+            f"made: {shown} (digest {recorded[:19]} then, {found[:19]} now).",
+            hint=f"Bring the old tool back, or `salvor resume {run_id} --accept-changes`.",
+        )
+        self.run_id = run_id
+        self.seq = seq
+        self.tool = tool
+        self.recorded = recorded
+        self.found = found
+        self.differs = tuple(differs)
+
+
+class KeyedConflict(RunError):
+    """A name was used for another run than the one that is asked for."""
+
+    code = "keyed_conflict"
+
+    def __init__(self, *, name: str, run_id: str, what: str) -> None:
+        super().__init__(
+            f"{name!r} names run {run_id}, which was started with {what}; nothing was executed.",
+            hint="Use another name for another run.",
+        )
+        self.name = name
+        self.run_id = run_id
+
+
+class CallIdConflict(RunError):
+    """A foreign loop used one id for two calls (DURABILITY C7)."""
+
+    code = "call_id_conflict"
+
+    def __init__(self, *, run_id: str, call_id: str, tool: str) -> None:
+        super().__init__(
+            f"the call {call_id!r} of run {run_id} was a call of {tool} with other arguments; "
+            "nothing was executed.",
+            hint="Give each call an id of its own.",
+        )
+        self.run_id = run_id
+        self.call_id = call_id
+
+
+class SessionStopped(RunError):
+    """A session cannot go on by itself; ``result`` is where it rests, and why."""
+
+    code = "session_stopped"
+
+    def __init__(self, *, run_id: str, result: object) -> None:
+        reason = getattr(result, "reason", None) or getattr(result, "cause", "")
+        super().__init__(f"session {run_id} rests: {reason}.")
+        self.run_id = run_id
+        self.result = result
+
+
+class UnknownClaim(RunError):
+    """Nobody ever claimed that key."""
+
+    code = "unknown_claim"
+
+    def __init__(self, *, scope: str, key: str) -> None:
+        super().__init__(
+            f"there is no claim on {key} of {scope}.", hint="`salvor claims list` shows them."
+        )
+        self.scope = scope
+        self.key = key
+
+
+class ClaimRefused(RunError):
+    """An operator's word does not fit what a claim is."""
+
+    code = "claim_refused"
+
+    def __init__(self, claim: Claimed, verb: str, why: str) -> None:
+        extent = f" (it may have done: {claim.extent})" if claim.extent else ""
+        super().__init__(
+            f"the claim is {claim.state}{extent} and cannot be {verb}: {why}.",
+            hint="Nothing was recorded.",
+        )
+        self.state = claim.state
 
 
 class RunStuck(RunError):

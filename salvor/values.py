@@ -286,7 +286,7 @@ def format_instant(moment: datetime) -> str:
     return (text[:-6].rstrip("0") if "." in text else text[:-6]) + "Z"
 
 
-_INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)")
+_INSTANT = r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)"
 
 
 def parse_instant(text: str) -> datetime:
@@ -295,7 +295,7 @@ def parse_instant(text: str) -> datetime:
     Raises:
         JsonRefused: when the text is no RFC 3339 instant.
     """
-    match = _INSTANT.fullmatch(text)
+    match = re.fullmatch(_INSTANT, text)
     if match is None:
         raise JsonRefused(f"an instant has to be RFC 3339 text with a zone, got {text!r}.")
     day, clock, fraction, zone = match.groups()

@@ -79,8 +79,8 @@ class RunState:
     """Where a run stands.
 
     ``pending`` is the open intent, kept through a terminal event; ``park``, ``sleep`` and
-    ``budget`` are set while the run rests there; ``output``, ``error`` and ``reason`` once
-    it has ended. Tokens and ``steps`` are those of model calls.
+    ``budget`` are set while the run rests there; ``output``, ``error``, ``reason`` and
+    ``by`` (who abandoned it) once it has ended. Tokens and ``steps`` are those of model calls.
     """
 
     status: Status = "not-started"
@@ -97,6 +97,7 @@ class RunState:
     output: JsonValue = None
     error: str | None = None
     reason: str | None = None
+    by: str | None = None
     unresolved_write: UnresolvedWrite | None = None
     input_tokens: int = 0
     output_tokens: int = 0
@@ -173,6 +174,7 @@ def _over(state: RunState, event: RunCompleted | RunFailed | RunAbandoned) -> Ru
         state,
         status="abandoned",
         reason=event.reason,
+        by=event.caller,
         unresolved_write=event.unresolved_write,
     )
 

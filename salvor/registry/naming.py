@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from salvor.errors import DuplicateToolError, ToolDefinitionError
-from salvor.registry.nearest import did_you_mean
 from salvor.tools.contract import check_name
 
 _ILLEGAL = r"[^a-zA-Z0-9_-]"
@@ -104,6 +103,8 @@ ALL = Selection()
 
 
 def _no_such(what: str, name: str, names: tuple[str, ...]) -> ToolDefinitionError:
+    from salvor.registry.nearest import did_you_mean  # which only a refusal needs
+
     there = f"There are: {', '.join(sorted(names))}." if names else "It has no tools."
     return ToolDefinitionError(
         f"{what}, and the source has no such tool.", hint=did_you_mean(name, names) or there

@@ -14,7 +14,6 @@ from salvor.errors import (
 )
 from salvor.registry.collecting import functions_of, original_name
 from salvor.registry.naming import ALL, Naming, Selection
-from salvor.registry.nearest import did_you_mean, nearest
 from salvor.registry.operators import Difference, Word, differences, worded
 from salvor.registry.shelf import Shelf
 from salvor.tools.contract import ApprovalDeclaration, Effect, KeyDeclaration, Retry, place_of
@@ -172,6 +171,8 @@ class Registry:
         at = f'{word.place}[tools."{name}"]'
         declared = self._shelf.declared.get(name)
         if declared is None:
+            from salvor.registry.nearest import did_you_mean  # which only a refusal needs
+
             near = did_you_mean(name, self._shelf.declared) or _MISSING
             return f"{at}: there is no tool of that name. {near}"
         try:
@@ -189,6 +190,8 @@ class Registry:
         try:
             return self._shelf.tools[name]
         except KeyError:
+            from salvor.registry.nearest import nearest  # which only a refusal needs
+
             near = nearest(name, self._shelf.tools)
             raise UnknownToolError(name=name, nearest=near) from None
 

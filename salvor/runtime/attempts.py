@@ -57,7 +57,8 @@ class OpenCall:
     """A call whose intent is recorded and whose completion is not.
 
     ``before`` is the worst extent of the executions that came before this drive,
-    ``failed`` what was tried since, under this intent; ``approved`` says that a person had to.
+    ``failed`` what was tried since, under this intent; ``approved`` says that a person had to;
+    ``executed_by`` is the digest of the tool, where it is another than the intent's (B5).
     """
 
     tool: FunctionTool
@@ -67,6 +68,7 @@ class OpenCall:
     before: Extent = "no"
     failed: tuple[Attempt, ...] = ()
     approved: bool = False
+    executed_by: str | None = None
 
 
 class AskAgain(Exception):
@@ -326,7 +328,12 @@ def _values(call: OpenCall) -> Mapping[str, Any]:
 
 
 def _output(call: OpenCall, value: Value) -> ToolCallCompleted:
-    return ToolCallCompleted(seq=call.intent.seq, output=value.output, attempts=call.failed or None)
+    return ToolCallCompleted(
+        seq=call.intent.seq,
+        output=value.output,
+        attempts=call.failed or None,
+        tool_digest=call.executed_by,
+    )
 
 
 def _attempt(started: datetime, fault: Fault) -> Attempt:

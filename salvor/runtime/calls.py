@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from salvor.errors import ArgumentsRefused, JsonRefused, OutputRefused, ToolFailed, UnknownToolError
@@ -11,15 +10,14 @@ from salvor.events.cursor import Cursor, Dangling, Fresh, Recorded, Waiting
 from salvor.events.outputs import slept
 from salvor.events.records import Cancel, Stands
 from salvor.events.vocabulary import (
-    ERROR_SENTINEL,
     ParkedCall,
     SleepStarted,
     ToolCallCompleted,
     ToolCallRequested,
-    failure_output,
 )
 from salvor.runtime.approval import Answer, Approvals, call_to_approve
 from salvor.runtime.attempts import AskAgain, Attempts, OpenCall, open_write
+from salvor.runtime.call_errors import changed_since, failure, refused
 from salvor.runtime.caller import PLAIN, CallOptions
 from salvor.runtime.claiming import Claiming, taking
 from salvor.runtime.ending import honoured
@@ -50,11 +48,20 @@ CRASHED = "the process that made the call ended before its outcome was recorded"
 class Calls:
     """Makes the calls of one run, one at a time."""
 
-    def __init__(self, host: Host, recorder: Recorder, cursor: Cursor, run_id: str) -> None:
+    def __init__(
+        self,
+        host: Host,
+        recorder: Recorder,
+        cursor: Cursor,
+        run_id: str,
+        *,
+        accept_changes: bool = False,
+    ) -> None:
         self._host = host
         self._recorder = recorder
         self._cursor = cursor
         self._run_id = run_id
+        self._accept_changes = accept_changes
         self._approvals = Approvals(host)
         self._claiming = Claiming(host, recorder, run_id)
         self._attempts = Attempts(host, recorder, run_id)
@@ -81,10 +88,30 @@ class Calls:
         if isinstance(step, Waiting):
             raise Halt(Rest(parked_at(self._run_id, step.seq, step.park)))
         output = slept(step.park.wake_at) if isinstance(step.park, SleepStarted) else step.input
-        return self._decoded(tool, output, step.seq + 1)
+        return self.decoded(tool, output, step.seq + 1)
 
     async def call_named(self, name: str, raw: JsonObject, options: CallOptions = PLAIN) -> Any:
         """Call whatever tool has that name; an unknown name is a recorded failure."""
+        found = self._named(name, raw)
+        if isinstance(found, FunctionTool):
+            return await self.call(found, raw, options)
+        step = self._cursor.call(name, raw)
+        if isinstance(step, Recorded):
+            return self.value(None, step.intent, step.completion)
+        if isinstance(step, Dangling):
+            raise Halt(Broken(found))
+        return self.value(None, *await self._unknown(name, raw, options, found))
+
+    async def ended_named(
+        self, name: str, raw: JsonObject, options: CallOptions
+    ) -> tuple[FunctionTool | None, Pair]:
+        """Make a call that is not recorded, of whatever tool has that name, to its end."""
+        found = self._named(name, raw)
+        if isinstance(found, FunctionTool):
+            return found, await self.unended(found, raw, Fresh(), options)
+        return None, await self._unknown(name, raw, options, found)
+
+    def _named(self, name: str, raw: JsonObject) -> FunctionTool | UnknownToolError:
         try:
             as_json(name, what="the name of the tool")
             as_json(raw, what=f"the arguments of {name}")
@@ -93,16 +120,13 @@ class Calls:
                 tool=storable(name), kind="invalid_input", message=error.message, extent="no"
             ) from None
         try:
-            tool = self._host.registry.get(name)
+            return self._host.registry.get(name)
         except UnknownToolError as error:
-            unknown = error
-        else:
-            return await self.call(tool, raw, options)
-        step = self._cursor.call(name, raw)
-        if isinstance(step, Recorded):
-            return self.value(None, step.intent, step.completion)
-        if isinstance(step, Dangling):
-            raise Halt(Broken(unknown))
+            return error
+
+    async def _unknown(
+        self, name: str, raw: JsonObject, options: CallOptions, unknown: UnknownToolError
+    ) -> Pair:
         intent = ToolCallRequested(
             seq=self._recorder.next_seq,
             tool=name,
@@ -112,8 +136,7 @@ class Calls:
             given=content_hash(raw),
             call_id=options.call_id,
         )
-        completion = _refused(intent, "unknown_tool", str(unknown))
-        return self.value(None, *await self._recorded(intent, completion))
+        return await self._recorded(intent, refused(intent, "unknown_tool", str(unknown)))
 
     async def _ended(self, tool: FunctionTool, raw: JsonObject, options: CallOptions) -> Pair:
         answer: Answer | None = None
@@ -180,7 +203,7 @@ class Calls:
         elif not answer.yes:
             seq = self._recorder.next_seq
             intent = self.intent(tool, prepared.arguments, raw, seq, options.call_id)
-            return await self._recorded(intent, _refused(intent, "denied", answer.refusal))
+            return await self._recorded(intent, refused(intent, "denied", answer.refusal))
         claim_id = self._claim_id(tool, declared)
         while True:
             await self._claiming.alone(claim_id, tool.name)
@@ -230,6 +253,9 @@ class Calls:
         """Go on with a call whose outcome is unknown."""
         if intent.effect == "write":
             raise Halt(Rest(open_write(self._run_id, intent, CRASHED)))
+        changed = intent.tool_digest not in (None, tool.digest)
+        if changed and not self._accept_changes:
+            raise Halt(Broken(changed_since(self._run_id, intent, tool)))
         await self._host.store.confirm(self._recorder.fence)
         claim = await self._host.store.held_claim(self._run_id, intent.seq)
         assert isinstance(intent.input, dict)
@@ -239,6 +265,7 @@ class Calls:
             intent=intent,
             claim=None if claim is None else claim.id,
             before="unknown",
+            executed_by=tool.digest if changed else None,
         )
         return await self._attempts.run(call)
 
@@ -274,7 +301,7 @@ class Calls:
         """What is recorded of a call whose arguments are refused."""
         shown = raw if len(canonical_json(raw)) <= MAX_ARGUMENT_BYTES else {}
         intent = self.intent(tool, shown, raw, seq, call_id)
-        return intent, _refused(intent, "invalid_input", message)
+        return intent, refused(intent, "invalid_input", message)
 
     def asks(self, tool: FunctionTool) -> bool:
         """Whether a call of the tool may need an approval."""
@@ -303,9 +330,10 @@ class Calls:
                 seq=intent.seq + 1,
                 what=f"a call that ended in {completion.outcome or 'an output'} here",
             )
-        return self._decoded(tool, completion.output, intent.seq + 1)
+        return self.decoded(tool, completion.output, intent.seq + 1)
 
-    def _decoded(self, tool: FunctionTool, output: JsonValue, position: int) -> Any:
+    def decoded(self, tool: FunctionTool, output: JsonValue, position: int) -> Any:
+        """A recorded output as today's return type has it."""
         try:
             return tool.decode_output(output)
         except OutputRefused as error:
@@ -316,41 +344,3 @@ class Calls:
                 recorded="an output of another type",
                 requested=error.message,
             ) from None
-
-
-def bound(tool: FunctionTool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> JsonObject:
-    """The raw arguments of a call with Python values.
-
-    Raises:
-        ToolFailed: they have no JSON form; nothing was recorded.
-    """
-    try:
-        return tool.bind(args, kwargs)
-    except (JsonRefused, ArgumentsRefused) as error:
-        raise ToolFailed(
-            tool=tool.name, kind="invalid_input", message=error.message, extent="no"
-        ) from error
-
-
-def _refused(intent: ToolCallRequested, kind: str, message: str) -> ToolCallCompleted:
-    return ToolCallCompleted(
-        seq=intent.seq,
-        output=failure_output(kind=kind, message=message, attempts=0),
-        outcome="error",
-        extent="no",
-    )
-
-
-def failure(intent: ToolCallRequested, completion: ToolCallCompleted) -> ToolFailed:
-    """The error that a recorded failure raises."""
-    told: JsonValue = completion.output
-    body = told.get(ERROR_SENTINEL) if isinstance(told, dict) else None
-    fields = body if isinstance(body, dict) else {}
-    attempts = fields.get("attempts")
-    return ToolFailed(
-        tool=intent.tool,
-        kind=str(fields.get("kind", "handler")),
-        message=str(fields.get("message", "the call failed")),
-        extent=completion.extent or "unknown",
-        attempts=attempts if isinstance(attempts, int) else 0,
-    )

@@ -27,14 +27,21 @@ class Drive:
     """One process's way through one run, from its log's beginning to where it rests."""
 
     def __init__(
-        self, host: Host, recorder: Recorder, cursor: Cursor, definition: Definition, run_id: str
+        self,
+        host: Host,
+        recorder: Recorder,
+        cursor: Cursor,
+        definition: Definition,
+        run_id: str,
+        *,
+        accept_changes: bool = False,
     ) -> None:
         self._host = host
         self._recorder = recorder
         self._cursor = cursor
         self._definition = definition
         self._run_id = run_id
-        self.run = Run(run_id, host, recorder, cursor)
+        self.run = Run(run_id, host, recorder, cursor, accept_changes=accept_changes)
 
     async def to_rest(self, body: Callable[[Run], Awaitable[Any]]) -> RunResult[Any]:
         """Let the workflow run; what the run says decides, not what the function did.

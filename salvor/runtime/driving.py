@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from salvor.errors import OutputRefused, Problem, UnknownToolError
+from salvor.errors import OutputRefused, Problem, SalvorError, UnknownToolError
 from salvor.events.cursor import Cursor
 from salvor.events.fold import RunState
 from salvor.events.log import read_log
@@ -16,10 +16,12 @@ from salvor.events.records import Fence, Head
 from salvor.events.vocabulary import RunStarted, WorkflowRef
 from salvor.run_errors import AnswerRefused, RunExists, UnknownRun, WrongState
 from salvor.runtime.drive import Drive
+from salvor.runtime.execution import storable
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
-from salvor.runtime.outcome import Completed, Failed, RunResult
+from salvor.runtime.outcome import Abandoned, Completed, Failed, RunResult
 from salvor.runtime.recorder import Recorder
+from salvor.runtime.session import SESSION_HASH, Session
 from salvor.runtime.targets import load_module, load_target, split_target
 from salvor.runtime.workflow import SINGLE, Definition, define, single_call
 from salvor.store_errors import StoreError
@@ -57,9 +59,23 @@ class Driving:
             drive = Drive(self._host, recorder, Cursor(run_id, ()), definition, run_id)
             return await drive.to_rest(body)
 
-    async def resume(self, definition: Definition, run_id: str) -> RunResult[Any]:
-        """Take a run over, replay its log and drive it until it rests."""
-        async with self._taken(run_id) as (fence, _):
+    async def resume(
+        self,
+        definition: Definition,
+        run_id: str,
+        *,
+        operator: bool = True,
+        accept_changes: bool = False,
+    ) -> RunResult[Any]:
+        """Take a run over, replay its log and drive it until it rests.
+
+        Args:
+            definition: Its workflow.
+            run_id: Which run.
+            operator: Whether a person asked for it; nobody else drives a run that is stuck.
+            accept_changes: Execute open calls by today's tools, whatever has changed (B5).
+        """
+        async with self._taken(run_id, operator=operator) as (fence, _):
             envelopes, head = await read_log(self._host.store, run_id)
             cursor = Cursor(run_id, envelopes)
             started = cursor.begin(definition.hash, definition.title)
@@ -75,7 +91,25 @@ class Driving:
                 head=head,
                 last=envelopes[-1].event,
             )
-            return await Drive(self._host, recorder, cursor, definition, run_id).to_rest(body)
+            drive = Drive(
+                self._host, recorder, cursor, definition, run_id, accept_changes=accept_changes
+            )
+            return await drive.to_rest(body)
+
+    @asynccontextmanager
+    async def session(self, run_id: str, name: str) -> AsyncIterator[Session]:
+        """Take a session's run over, beginning it if need be."""
+        async with self._taken(run_id, create=True) as (fence, head):
+            envelopes, head = await read_log(self._host.store, run_id)
+            last = envelopes[-1].event if envelopes else None
+            recorder = Recorder(
+                self._host.store, self._host.clock, fence=fence, head=head, last=last
+            )
+            if not envelopes:
+                await recorder.append(
+                    RunStarted(agent_def_hash=SESSION_HASH, input={"session": name})
+                )
+            yield Session(self._host, recorder, run_id, envelopes)
 
     async def check_answer(self, definition: Definition, look: Look, answer: JsonValue) -> None:
         """Check an answer against the type the workflow asks for, by replaying to its park.
@@ -138,6 +172,26 @@ class Driving:
                 return self._host.registry.for_function(value)
         raise UnknownToolError(name=name)
 
+    def tool_of(self, look: Look, *, needed: bool) -> FunctionTool | None:
+        """The tool of a run's open call.
+
+        Args:
+            look: The run.
+            needed: Whether it matters that it cannot be found.
+
+        Raises:
+            SalvorError: it is needed, and cannot be found.
+        """
+        pending, ref = look.state.open_call, look.state.workflow
+        if pending is None:
+            return None
+        try:
+            return self.tool(pending.tool, ref.target if ref else f"{SINGLE}{pending.tool}")
+        except SalvorError:
+            if needed:
+                raise
+            return None
+
     async def _exists(self, run_id: str) -> bool:
         try:
             return (await self._host.store.head(run_id)).length > 0
@@ -146,26 +200,30 @@ class Driving:
 
     @asynccontextmanager
     async def _taken(
-        self, run_id: str, *, create: bool = False
+        self, run_id: str, *, create: bool = False, operator: bool = True
     ) -> AsyncIterator[tuple[Fence, Head]]:
         """Hold the run's lease, renewed from the lease thread, and give it back."""
         host = self._host
         before = host.clock.boot()
         fence, head = await host.store.take_over(
-            run_id, host.driver, lease=host.lease, create=create
+            run_id, host.driver, lease=host.lease, create=create, operator=operator
         )
         host.keeper.add(fence, taken=before)
+        cause: str | None = None
         try:
             yield fence, head
+        except Exception as error:
+            cause = storable(f"{type(error).__qualname__}: {error}")
+            raise
         finally:
             if not host.overtime.holds(fence):
                 host.keeper.remove(fence)
                 with anyio.CancelScope(shield=True):
-                    await self._release(fence)
+                    await self._release(fence, cause)
 
-    async def _release(self, fence: Fence) -> None:
+    async def _release(self, fence: Fence, cause: str | None) -> None:
         try:
-            await self._host.store.release(fence)
+            await self._host.store.release(fence, cause=cause)
         except StoreError:
             return  # the lease runs out by itself
 
@@ -174,4 +232,8 @@ def ended(run_id: str, state: RunState, definition: Definition) -> RunResult[Any
     """What a run that has ended gives back; nothing is executed."""
     if state.status == "failed":
         return Failed(run_id=run_id, error=state.error or "", final=True)
+    if state.status == "abandoned":
+        return Abandoned(
+            run_id=run_id, reason=state.reason, by=state.by, unresolved=state.unresolved_write
+        )
     return Completed(run_id=run_id, output=definition.decode(state.output), recorded=state.output)

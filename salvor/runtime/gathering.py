@@ -12,8 +12,9 @@ from salvor.errors import ArgumentsRefused, ConcurrentUseError, JsonRefused, Too
 from salvor.events.cursor import Cursor, Recorded
 from salvor.events.vocabulary import ToolCallCompleted, ToolCallRequested
 from salvor.runtime.attempts import Attempts, OpenCall
+from salvor.runtime.call_errors import bound
 from salvor.runtime.caller import PLAIN, CallSpec
-from salvor.runtime.calls import Calls, Pair, bound
+from salvor.runtime.calls import Calls, Pair
 from salvor.runtime.host import Host
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from salvor.events.fold import RunState
 from salvor.events.records import Head
-from salvor.events.vocabulary import Envelope, Event
+from salvor.events.vocabulary import Envelope, Event, SleepStarted, Suspended
+from salvor.runtime.outcome import Parked, parked_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,3 +23,12 @@ class Look:
     def last(self) -> Event | None:
         """The last event."""
         return self.envelopes[-1].event if self.envelopes else None
+
+    def parked(self) -> Parked | None:
+        """The park the run rests at, as a drive would give it back."""
+        rest = self.state.park or self.state.sleep
+        if rest is None:
+            return None
+        event = self.envelopes[rest.seq].event
+        assert isinstance(event, Suspended | SleepStarted)
+        return parked_at(self.head.run_id, rest.seq, event)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from salvor.errors import OutputRefused, Problem
-from salvor.events.claims import ClaimChange
+from salvor.errors import Extent, OutputRefused, Problem
+from salvor.events.claims import Claim
 from salvor.events.fold import Park, fold
 from salvor.events.log import read_log
-from salvor.events.records import Driver, LateResult, RunRow, Settlement, Wait
+from salvor.events.records import Driver, LateResult, RunRow, Wait
 from salvor.events.skim import Entry, skim_log
-from salvor.events.vocabulary import Envelope, Event, Resumed
-from salvor.run_errors import AnswerRefused, OutputMisfit, WrongState
-from salvor.runtime.claiming import settling
+from salvor.events.vocabulary import Envelope, RunAbandoned, UnresolvedWrite
+from salvor.run_errors import AnswerConflict, AnswerRefused, OutputMisfit, RunEnded, WrongState
+from salvor.runtime.claiming import abandoned_claim, settling
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
-from salvor.runtime.recorder import sealed_rows
-from salvor.runtime.resolve import Resolution, ResolvedOutput, resolved
+from salvor.runtime.resolve import Resolution, ResolvedOutput, refuse_unless_dead, resolved
+from salvor.runtime.waking import Waking
 from salvor.store_errors import LogError
 from salvor.tools.check import schema_problems
 from salvor.tools.function import FunctionTool
@@ -64,11 +64,27 @@ class RunSummary:
     waiting: Wait | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abandonment:
+    """The wish to end a run for good.
+
+    ``happened`` is what its open call, or the one that parked it, did; ``worker_dead`` the
+    word that nobody is left who could still do it; ``force`` ends a run that is driven.
+    """
+
+    reason: str | None = None
+    by: str | None = None
+    happened: Extent | None = None
+    worker_dead: bool = False
+    force: bool = False
+
+
 class Operator:
     """Verbs that need no workflow; each that writes is one transaction (DURABILITY F1)."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, waking: Waking) -> None:
         self._host = host
+        self._waking = waking
 
     async def look(self, run_id: str) -> Look:
         """Read and fold a run's log."""
@@ -89,32 +105,37 @@ class Operator:
         rows = await self._host.store.runs(after=after, limit=limit)
         return [await self._summary(row) for row in rows]
 
-    def check_answer(self, look: Look, answer: JsonValue) -> Park:
+    def check_answer(self, look: Look, answer: JsonValue, park_seq: int | None = None) -> Park:
         """The park that an answer is for, if the answer fits its recorded schema.
 
         Raises:
-            WrongState: the run waits for no answer.
+            WrongState: the run waits for no person's answer.
+            AnswerConflict: it waits at another park than the one that is named.
             AnswerRefused: with all violations.
         """
         run_id, park = look.head.run_id, look.state.park
-        if look.state.status != "suspended" or park is None:
+        if park is None:
             raise WrongState(
                 f"run {run_id} waits for no answer, it is {look.state.status}.",
                 hint="Resume it without one.",
             )
-        as_json(answer, what="the answer")
-        schema = park.input_schema
-        problems = schema_problems(schema, answer) if isinstance(schema, dict) else ()
-        if problems:
-            raise AnswerRefused(run_id=run_id, problems=problems)
+        if park.signal is not None:
+            raise WrongState(
+                f"run {run_id} waits for the signal {park.signal!r}, not for a person.",
+                hint=f"`salvor signal {run_id} {park.signal}` sends it.",
+            )
+        if park_seq is not None and park_seq != park.seq:
+            raise AnswerConflict(run_id=run_id, park_seq=park_seq)
+        check_fits(run_id, park, answer)
         return park
 
-    async def answer(self, look: Look, answer: JsonValue) -> None:
-        """Record the answer to the park the run was seen at."""
-        park = self.check_answer(look, answer)
-        await self._settle(look, Resumed(input=answer, answers=park.seq), answers=park.seq)
-
-    async def resolve(self, look: Look, resolution: Resolution, tool: FunctionTool | None) -> None:
+    async def resolve(
+        self,
+        look: Look,
+        resolution: Resolution,
+        tool: FunctionTool | None,
+        by: str | None = None,
+    ) -> None:
         """Record what the run's open write did; ``tool`` checks an output."""
         run_id, intent = look.head.run_id, look.state.open_call
         if look.state.status != "needs-reconciliation" or intent is None:
@@ -122,49 +143,65 @@ class Operator:
                 f"run {run_id} has no open write, it is {look.state.status}.",
                 hint="Nothing was recorded.",
             )
-        completion, extent = resolved(intent, resolution, overdue=self._overdue(look, tool))
+        completion, extent = resolved(intent, resolution, overdue=self.overdue(look, tool))
         if isinstance(resolution, ResolvedOutput):
-            _check_output(run_id, resolution.output, tool)
+            check_output(run_id, resolution.output, tool)
         claim = await self._host.store.held_claim(run_id, intent.seq)
         claim_id = None if claim is None else claim.id
         claims = settling(claim_id, completion, run_id, extent)
-        await self._settle(look, completion, claims=claims)
+        completion = replace(completion, settled_caller=by)
+        await self._waking.settle(look, completion, claims=claims)
 
-    def _overdue(self, look: Look, tool: FunctionTool | None) -> bool:
+    async def abandon(self, look: Look, wish: Abandonment, tool: FunctionTool | None) -> None:
+        """End a run for good (F1, F4).
+
+        Raises:
+            RunEnded: it has ended.
+            LeaseHeld: somebody drives it, and it is not forced.
+            WrongState: it holds a key, and nobody said what its call did.
+            NotDoneRefused: "nothing happened" without the word that the worker is dead.
+        """
+        state, run_id = look.state, look.head.run_id
+        if state.ended:
+            raise RunEnded(run_id)
+        call = state.open_call
+        if call is not None and wish.happened == "no":
+            refuse_unless_dead(call.tool, wish.worker_dead or self.overdue(look, tool))
+        claim = await self._held(look)
+        if claim is not None and wish.happened is None:
+            raise WrongState(
+                f"run {run_id} holds the key {claim.id.key} of {claim.id.scope}, and it has to be "
+                "said what its call did.",
+                hint="Say --happened, --not-happened or --unknown.",
+            )
+        claims = abandoned_claim(claim, run_id, look.head.length, wish.happened or "unknown")
+        unresolved = call is not None and call.effect == "write"
+        event = RunAbandoned(
+            reason=wish.reason,
+            unresolved_write=UnresolvedWrite(seq=call.seq, tool=call.tool)
+            if unresolved and call is not None
+            else None,
+            caller=wish.by,
+        )
+        await self._waking.settle(look, event, claims=claims, force=wish.force)
+
+    async def _held(self, look: Look) -> Claim | None:
+        """The claim that the run's open call, or the park of its tool, holds."""
+        state = look.state
+        rest = state.park or state.sleep
+        parked = rest.call.seq if rest is not None and rest.call is not None else None
+        seq = state.open_call.seq if state.open_call is not None else parked
+        if seq is None:
+            return None
+        return await self._host.store.held_claim(look.head.run_id, seq)
+
+    def overdue(self, look: Look, tool: FunctionTool | None) -> bool:
+        """Whether the tool has a time limit, and it has passed since the intent."""
         limit = None if tool is None else tool.meta.timeout
         since = look.state.pending_since
         if limit is None or since is None:
             return False
         return self._host.clock.now() >= parse_instant(since) + timedelta(seconds=limit)
-
-    async def _settle(
-        self,
-        look: Look,
-        event: Event,
-        *,
-        claims: tuple[ClaimChange, ...] = (),
-        answers: int | None = None,
-    ) -> None:
-        run_id = look.head.run_id
-        rows = sealed_rows(
-            (event,),
-            run_id=run_id,
-            length=look.head.length,
-            prev=look.head.head_hash,
-            last=look.last,
-            clock=self._host.clock,
-        )
-        await self._host.store.settle(
-            Settlement(
-                run_id=run_id,
-                length=look.head.length,
-                prev_hash=look.head.head_hash,
-                rows=rows,
-                nonce=self._host.ids.token(),
-                claims=claims,
-                answers=answers,
-            )
-        )
 
     async def _summary(self, row: RunRow) -> RunSummary:
         workflow = None
@@ -191,7 +228,12 @@ class Operator:
         )
 
 
-def _check_output(run_id: str, output: JsonValue, tool: FunctionTool | None) -> None:
+def check_output(run_id: str, output: JsonValue, tool: FunctionTool | None) -> None:
+    """Check an output that a person gives against the tool's type.
+
+    Raises:
+        OutputMisfit: with all violations; nothing was recorded.
+    """
     as_json(output, what="the output")
     if tool is None:
         return
@@ -203,3 +245,16 @@ def _check_output(run_id: str, output: JsonValue, tool: FunctionTool | None) -> 
         except OutputRefused as error:
             problems = (Problem(pointer="", expected=tool.name + "'s output", got=error.message),)
     raise OutputMisfit(run_id=run_id, tool=tool.name, problems=problems)
+
+
+def check_fits(run_id: str, park: Park, answer: JsonValue) -> None:
+    """Check an answer against the schema of its park.
+
+    Raises:
+        AnswerRefused: with all violations; the run is still parked.
+    """
+    as_json(answer, what="the answer")
+    schema = park.input_schema
+    problems = schema_problems(schema, answer) if isinstance(schema, dict) else ()
+    if problems:
+        raise AnswerRefused(run_id=run_id, problems=problems)

@@ -65,7 +65,7 @@ def resolved(
         extent, kind, outcome = resolution.extent, "handler", "error"
         message = resolution.message
     else:
-        _check_worker(intent, resolution, overdue)
+        refuse_unless_dead(intent.tool, resolution.worker_dead or overdue)
         extent, kind, outcome = "no", "not_executed", "not_executed"
         message = "it never happened"
     completion = ToolCallCompleted(
@@ -78,10 +78,15 @@ def resolved(
     return completion, extent
 
 
-def _check_worker(intent: ToolCallRequested, resolution: NotDone, overdue: bool) -> None:
-    if not resolution.worker_dead and not overdue:
+def refuse_unless_dead(tool: str, dead: bool) -> None:
+    """Refuse "nothing happened" while somebody may still do it (DURABILITY F2).
+
+    Raises:
+        NotDoneRefused: no time limit has passed, and nobody gave their word.
+    """
+    if not dead:
         raise NotDoneRefused(
-            f"the worker of {intent.tool} may still be at it: no time limit of it has passed.",
+            f"the worker of {tool} may still be at it: no time limit of it has passed.",
             hint="Make sure that it is dead, and that nothing it started or sent goes on; "
             "then say so with --worker-dead.",
         )

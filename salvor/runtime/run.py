@@ -13,8 +13,9 @@ from salvor.errors import ConcurrentUseError, RunStopped, ToolFailed
 from salvor.events.cursor import Cursor
 from salvor.events.vocabulary import NowObserved, RandomObserved
 from salvor.run_errors import SignalRefused
+from salvor.runtime.call_errors import bound
 from salvor.runtime.caller import PLAIN, Caller, CallOptions, CallSpec
-from salvor.runtime.calls import Calls, bound
+from salvor.runtime.calls import Calls
 from salvor.runtime.gathering import CallsFailed, Gathering
 from salvor.runtime.host import Host
 from salvor.runtime.options import checked_options
@@ -36,12 +37,20 @@ class Run(Caller):
     lost), every further step is refused, whatever the workflow does with the exception.
     """
 
-    def __init__(self, run_id: str, host: Host, recorder: Recorder, cursor: Cursor) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        host: Host,
+        recorder: Recorder,
+        cursor: Cursor,
+        *,
+        accept_changes: bool = False,
+    ) -> None:
         self._id = run_id
         self._host = host
         self._recorder = recorder
         self._cursor = cursor
-        self._calls = Calls(host, recorder, cursor, run_id)
+        self._calls = Calls(host, recorder, cursor, run_id, accept_changes=accept_changes)
         self._parks = Parks(host, recorder, cursor, run_id)
         self._stop: Stop | None = None
         self._busy: str | None = None

@@ -5,30 +5,34 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import anyio
 
 from salvor.clock import Clock, Ids
-from salvor.errors import SalvorError
-from salvor.events.fold import RunState
 from salvor.events.records import Driver
 from salvor.events.store import Store
 from salvor.registry.registry import Registry
 from salvor.runtime.background import Background
 from salvor.runtime.bodies import DEFAULT_LIMIT, BodyThreads
-from salvor.runtime.driving import Driving, ended
+from salvor.runtime.driving import Driving
 from salvor.runtime.host import Host, Progress
+from salvor.runtime.keyed import Keyed
 from salvor.runtime.leases import LeaseKeeper
-from salvor.runtime.operator import History, Operator, RunSummary
+from salvor.runtime.named import named_run_id
+from salvor.runtime.operator import Operator
+from salvor.runtime.operator_claims import OperatorClaims
 from salvor.runtime.outcome import RunResult
 from salvor.runtime.overtime import Overtime
 from salvor.runtime.parks import MISSING, Missing
-from salvor.runtime.resolve import Resolution, ResolvedOutput
 from salvor.runtime.run import Run
+from salvor.runtime.session import Session
 from salvor.runtime.shared import Shared
+from salvor.runtime.verbs import Verbs
+from salvor.runtime.waking import Waking
 from salvor.runtime.workflow import SINGLE, bind, define, single_call
 from salvor.tools.approval import ApprovalRule
 from salvor.tools.around import Guard
@@ -40,7 +44,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Runtime:
+class Runtime(Verbs):
     """Drives runs in the calling task, against one store and one registry.
 
     An async context manager: leaving it stops the lease thread and closes the store.
@@ -101,7 +105,9 @@ class Runtime:
             foreign=ForeignTable(foreign),
         )
         self._driving = Driving(self._host)
-        self._operator = Operator(self._host)
+        self._waking = Waking(self._host)
+        self._operator = Operator(self._host, self._waking)
+        self.claims = OperatorClaims(self._host, self._operator, self._driving)
 
     async def __aenter__(self) -> Self:
         await self._host.background.open()
@@ -196,7 +202,14 @@ class Runtime:
         return await self._driving.start(definition, arguments, self._run_id(run_id))
 
     async def resume(
-        self, run_id: str, workflow: Any = None, *, answer: JsonValue | Missing = MISSING
+        self,
+        run_id: str,
+        workflow: Any = None,
+        *,
+        answer: JsonValue | Missing = MISSING,
+        park: int | None = None,
+        by: str | None = None,
+        accept_changes: bool = False,
     ) -> RunResult[Any]:
         """Go on with a run, whatever made it stop; one that has ended is only reported.
 
@@ -205,68 +218,40 @@ class Runtime:
             workflow: Its function; by default it is loaded from the recorded target.
             answer: What the run waits for, if it is suspended. Without one, a suspended run
                 is reported as parked.
+            park: The position of the park that the answer is for.
+            by: Who answers.
+            accept_changes: Make an open call again although its tool was changed since (B5).
 
         Raises:
             UnknownRun, LeaseHeld: no such run, or somebody drives it.
             WrongState: an answer was given and the run waits for none.
             AnswerRefused: the answer does not fit; the run is still parked.
-            AnswerConflict: somebody answered first.
+            AnswerConflict, DeadlinePassed: somebody or something answered first.
+            ToolChanged: an open call would be made by another tool than it was asked of.
         """
         run_id = parse_run_id(run_id)
         look = await self._operator.look(run_id)
         definition = self._driving.definition(look.state, workflow)
         if not isinstance(answer, Missing):
-            self._operator.check_answer(look, answer)
-            await self._driving.check_answer(definition, look, answer)
-            await self._operator.answer(look, answer)
-        elif look.state.status in ("completed", "failed"):
-            return ended(run_id, look.state, definition)
-        return await self._driving.resume(definition, run_id)
+            await self.answer(run_id, answer, park=park, by=by, workflow=workflow)
+        else:
+            await self._waking.woken(look)
+        return await self._go_on(run_id, definition, accept_changes=accept_changes)
 
-    async def resolve(
-        self, run_id: str, resolution: Resolution, *, tool: FunctionTool | None = None
-    ) -> RunState:
-        """Record what an open write did, and leave the run for `resume`.
+    def keyed(self, name: str) -> Keyed[Any]:
+        """The run of that name: started by whoever comes first, gone on with by the others."""
+        return Keyed(self, name, named_run_id("keyed", self._host.namespace, name))
 
-        Args:
-            run_id: Which run.
-            resolution: What a person found out.
-            tool: The tool that was called; by default it is looked up. An output is checked
-                against its schema before anything is recorded.
+    @asynccontextmanager
+    async def session(self, name: str) -> AsyncIterator[Session]:
+        """Open the session of that name, for calls of a loop that is not ours (C7).
 
         Raises:
-            WrongState: the run has no open write.
-            LeaseHeld: somebody drives it.
-            NotDoneRefused: "never happened" without the word that the worker is dead.
+            LeaseHeld: another process has it open.
         """
-        look = await self._operator.look(parse_run_id(run_id))
-        pending, ref = look.state.open_call, look.state.workflow
-        if tool is None and pending is not None:
-            target = ref.target if ref is not None else f"{SINGLE}{pending.tool}"
-            try:
-                tool = self._driving.tool(pending.tool, target)
-            except SalvorError:
-                if isinstance(resolution, ResolvedOutput):
-                    raise  # it could not be checked
-        await self._operator.resolve(look, resolution, tool)
-        return await self.state(run_id)
-
-    async def state(self, run_id: str) -> RunState:
-        """Where a run stands, folded from its verified log."""
-        return (await self._operator.look(parse_run_id(run_id))).state
-
-    async def history(self, run_id: str) -> History:
-        """A run's verified log, and late results."""
-        return await self._operator.history(parse_run_id(run_id))
-
-    async def list(self, *, after: str | None = None, limit: int = 100) -> list[RunSummary]:
-        """The runs of the store, oldest first; a damaged one hides no other.
-
-        Args:
-            after: The last run id of the page before.
-            limit: Runs in a page.
-        """
-        return await self._operator.list(after, limit)
+        run_id = named_run_id("session", self._host.namespace, name)
+        async with self._driving.session(run_id, name) as session:
+            yield session
 
     def _run_id(self, given: str | None) -> str:
         return self.new_run_id() if given is None else parse_run_id(given)

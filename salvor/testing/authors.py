@@ -18,7 +18,7 @@ from salvor.events.vocabulary import ToolCallCompleted, ToolCallRequested
 from salvor.plugins.loader import Plugins
 from salvor.registry.registry import Registry
 from salvor.run_errors import RunError
-from salvor.runtime.calls import failure
+from salvor.runtime.call_errors import failure
 from salvor.runtime.outcome import Completed, OpenWrite, RunResult
 from salvor.runtime.runtime import Runtime
 from salvor.testing.clock import FakeIds

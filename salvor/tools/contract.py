@@ -21,7 +21,7 @@ ApprovalDeclaration: TypeAlias = bool | Callable[[dict[str, Any]], bool]
 STAMP = "__salvor_tool__"
 NAMES = "__salvor_names__"
 
-_tool_name = re.compile(r"[a-zA-Z0-9_-]{1,64}").fullmatch
+_TOOL_NAME = r"[a-zA-Z0-9_-]{1,64}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def check_name(name: object, where: str | None = None) -> None:
     Raises:
         ToolDefinitionError: for anything but 1 to 64 of ``a-z A-Z 0-9 _ -``, or a reserved name.
     """
-    if not isinstance(name, str) or _tool_name(name) is None:
+    if not isinstance(name, str) or re.fullmatch(_TOOL_NAME, name) is None:
         raise ToolDefinitionError(
             f"a tool's name has to be 1 to 64 letters, digits, '_' or '-', got {name!r}.",
             where=where,

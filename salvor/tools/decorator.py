@@ -28,7 +28,7 @@ F = TypeVar("F")
 OPTIONS: Final = frozenset(ToolMeta.__slots__) - {"effect"}
 
 _VARARGS, _VARKEYWORDS, _GENERATORS = 0x04, 0x08, 0x20 | 0x200
-_identifiers = re.compile(r"[^\W\d]\w*").findall
+_IDENTIFIER = r"[^\W\d]\w*"
 
 
 @overload
@@ -227,7 +227,7 @@ def _keep_local_names(function: Any) -> None:
     found: dict[str, Any] = {}
     carriers = [unwrap(function)] if around else []
     while carriers:
-        for name in _identifiers(_annotation_texts(carriers.pop())):
+        for name in re.findall(_IDENTIFIER, _annotation_texts(carriers.pop())):
             value = next((names[name] for names in around if name in names), None)
             if value is not None and name not in found:
                 found[name] = value

@@ -9,7 +9,6 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from salvor.errors import ToolDefinitionError
-from salvor.tools.annotations import signature_of
 from salvor.tools.arguments import InputModel, Prepared
 from salvor.tools.contract import (
     Effect,
@@ -196,11 +195,13 @@ def function_tool(
 
 def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTool:
     # What only a first tool needs is loaded by it.
+    from salvor.tools.annotations import signature_of
     from salvor.tools.docstring import documentation_of, read_docstring
     from salvor.tools.model import build_model
     from salvor.tools.parameters import read_signature
 
-    signature = _checked_kind(fn)
+    _check_kind(fn)
+    signature = signature_of(fn)
     check_meta(meta)
     if isinstance(fn, FunctionType):
         check_function(fn, meta)
@@ -236,7 +237,7 @@ def _built(fn: Any, meta: ToolMeta, name: str | None, prefix: str) -> FunctionTo
     )
 
 
-def _checked_kind(fn: Any) -> inspect.Signature:
+def _check_kind(fn: Any) -> None:
     stated = unwrap(fn)
     if isinstance(fn, type) or not (
         isinstance(stated, FunctionType | MethodType)
@@ -255,7 +256,6 @@ def _checked_kind(fn: Any) -> inspect.Signature:
         raise ToolDefinitionError(
             "a generator cannot be a tool: a call has one result.", hint="Return a list."
         )
-    return signature_of(fn)
 
 
 def _call_of(fn: Any) -> Any:

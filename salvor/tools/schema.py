@@ -9,9 +9,7 @@ from typing import Any, get_args, get_origin
 from pydantic_core import PydanticSerializationError, ValidationError
 
 from salvor.errors import JsonRefused, OutputRefused, Problem, ToolDefinitionError
-from salvor.tools.annotations import check_crossing, local_names, resolve, signature_of
 from salvor.tools.contract import place_of
-from salvor.tools.literals import exact_validator
 from salvor.tools.plain import not_finite, to_json
 from salvor.tools.wording import got
 from salvor.values import MAX_OUTPUT_BYTES, JsonObject, JsonValue, as_json, canonical_json
@@ -40,7 +38,10 @@ class ValueType:
         self._dump: Callable[..., JsonValue] | None = None
         self._validator: Any = None
         if annotation is not Any:
-            from salvor.tools.adapter import adapter_of  # which only a first tool needs
+            # What only a first tool needs is loaded by it.
+            from salvor.tools.adapter import adapter_of
+            from salvor.tools.annotations import check_crossing
+            from salvor.tools.literals import exact_validator
 
             check_crossing(annotation, names)
             self._adapter = adapter_of(annotation, names)
@@ -52,6 +53,8 @@ class ValueType:
         cls, function: Any, *, where: str | None = None, signature: Signature | None = None
     ) -> ValueType:
         """The type a function declares to return; plain JSON when it declares none."""
+        from salvor.tools.annotations import local_names, resolve, signature_of
+
         annotation = (signature or signature_of(function)).return_annotation
         named = where or str(getattr(function, "__name__", "the function"))
         if annotation is Signature.empty:

@@ -88,10 +88,11 @@ async def test_d1_the_answer_names_the_park_it_is_for(runtime: Runtime) -> None:
 async def test_d1_the_second_answer_to_one_park_is_refused(runtime: Runtime) -> None:
     parked = await runtime.run(asking)
     seen = await runtime._operator.look(parked.run_id)
-    await runtime._operator.answer(seen, {"approved": True})
+    assert seen.state.park is not None
+    await runtime._waking.answered(seen, seen.state.park, {"approved": True})
 
     with pytest.raises((AnswerConflict, Conflict)):
-        await runtime._operator.answer(seen, {"approved": False})
+        await runtime._waking.answered(seen, seen.state.park, {"approved": False})
     assert len((await runtime.history(parked.run_id)).envelopes) == 3
 
 

@@ -1,0 +1,193 @@
+"""What an operator sees and says of claims (DURABILITY E6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from salvor.errors import Extent
+from salvor.events.claims import Claim, ClaimChange, ClaimId, ClaimState, OverruleClaim
+from salvor.events.records import ClaimEntry, LoggedClaim, Settlement
+from salvor.events.vocabulary import ToolCallCompleted
+from salvor.run_errors import ClaimRefused, UnknownClaim
+from salvor.runtime.claiming import settling
+from salvor.runtime.driving import Driving
+from salvor.runtime.host import Host
+from salvor.runtime.looking import Look
+from salvor.runtime.operator import Operator, check_output
+from salvor.runtime.recorder import sealed_rows
+from salvor.runtime.resolve import NotDone, Resolution, ResolvedFailure, ResolvedOutput, resolved
+from salvor.values import JsonValue, canonical_json, content_hash
+
+
+class OperatorClaims:
+    """Claims, as an operator deals with them: each word goes into the claim log.
+
+    A held claim changes with the log of its holder, in one transaction; any other by itself.
+    """
+
+    def __init__(self, host: Host, operator: Operator, driving: Driving) -> None:
+        self._host = host
+        self._operator = operator
+        self._driving = driving
+
+    def id(self, scope: str, key: str, namespace: str | None = None) -> ClaimId:
+        """The identity of a claim of this runtime's namespace."""
+        return ClaimId(namespace=namespace or self._host.namespace, scope=scope, key=key)
+
+    async def list(
+        self, *, state: ClaimState | None = None, after: ClaimId | None = None, limit: int = 100
+    ) -> Sequence[Claim]:
+        """Claims by scope and key."""
+        return await self._host.store.claims(state=state, after=after, limit=limit)
+
+    async def show(self, claim_id: ClaimId) -> Claim:
+        """One claim.
+
+        Raises:
+            UnknownClaim: nobody ever claimed that key.
+        """
+        claim = await self._host.store.claim(claim_id)
+        if claim is None:
+            raise UnknownClaim(scope=claim_id.scope, key=claim_id.key)
+        return claim
+
+    async def log(self, *, after: int = 0, limit: int = 1000) -> Sequence[LoggedClaim]:
+        """What operators said of claims, in order."""
+        return await self._host.store.claim_log(after=after, limit=limit)
+
+    async def release(
+        self,
+        claim_id: ClaimId,
+        *,
+        reason: str,
+        by: str,
+        evidence: str | None = None,
+        worker_dead: bool = False,
+    ) -> Claim:
+        """Say that the call of a key never happened: it can be claimed again.
+
+        Raises:
+            LeaseHeld: its holder is being driven.
+            NotDoneRefused: its worker may still be at it, and nobody gave their word.
+            ClaimRefused: it happened, or its tool parked its run.
+        """
+        claim = await self.show(claim_id)
+        entry = self._entry(claim, "release", reason, evidence, by)
+        if claim.state == "held":
+            await self._resolve(claim, NotDone(worker_dead=worker_dead), entry)
+        elif claim.state == "failed" and claim.extent != "yes":
+            released = OverruleClaim(id=claim_id, generation=claim.generation, to="released")
+            await self._overrule(claim, released, entry)
+        else:
+            raise ClaimRefused(claim, "released", "what happened cannot be made undone")
+        return await self.show(claim_id)
+
+    async def settle(
+        self,
+        claim_id: ClaimId,
+        resolution: ResolvedOutput | ResolvedFailure,
+        *,
+        reason: str,
+        by: str,
+        evidence: str | None = None,
+    ) -> Claim:
+        """Say what the call of a key came to; later callers get that.
+
+        Raises:
+            LeaseHeld: its holder is being driven.
+            OutputMisfit: the output is not one of its tool.
+            ClaimRefused: it has an output, or was never made.
+        """
+        claim = await self.show(claim_id)
+        entry = self._entry(claim, "settle", reason, evidence, by)
+        if claim.state == "held":
+            await self._resolve(claim, resolution, entry)
+        elif claim.state == "failed":
+            await self._overrule(claim, _settled(claim, resolution), entry)
+        else:
+            raise ClaimRefused(claim, "settled", "only a held or failed one can be")
+        return await self.show(claim_id)
+
+    async def _resolve(self, claim: Claim, resolution: Resolution, entry: ClaimEntry) -> None:
+        """Complete the holder's open call, and the claim with it."""
+        look = await self._operator.look(claim.run_id)
+        intent = look.state.open_call
+        if intent is None or intent.seq != claim.intent_seq:
+            raise ClaimRefused(
+                claim, "changed", f"the tool parked run {claim.run_id}: answer or abandon that"
+            )
+        tool = self._driving.tool_of(look, needed=isinstance(resolution, ResolvedOutput))
+        if isinstance(resolution, ResolvedOutput):
+            check_output(claim.run_id, resolution.output, tool)
+        overdue = self._operator.overdue(look, tool)
+        completion, extent = resolved(intent, resolution, overdue=overdue)
+        claims = settling(claim.id, completion, claim.run_id, extent)
+        await self._settle(look, (completion,), claims, entry)
+
+    async def _overrule(self, claim: Claim, change: OverruleClaim, entry: ClaimEntry) -> None:
+        look = await self._operator.look(claim.run_id)
+        await self._settle(look, (), (change,), entry)
+
+    async def _settle(
+        self,
+        look: Look,
+        events: tuple[ToolCallCompleted, ...],
+        claims: tuple[ClaimChange, ...],
+        entry: ClaimEntry,
+    ) -> None:
+        run_id = look.head.run_id
+        rows = sealed_rows(
+            events,
+            run_id=run_id,
+            length=look.head.length,
+            prev=look.head.head_hash,
+            last=look.last,
+            clock=self._host.clock,
+        )
+        await self._host.store.settle(
+            Settlement(
+                run_id=run_id,
+                length=look.head.length,
+                prev_hash=look.head.head_hash,
+                rows=rows,
+                nonce=self._host.ids.token(),
+                claims=claims,
+                due=self._host.clock.now() if events else look.head.due_at,
+                ends=look.head.ended,
+                entry=entry,
+            )
+        )
+
+    def _entry(
+        self, claim: Claim, verb: str, reason: str, evidence: str | None, by: str
+    ) -> ClaimEntry:
+        if not reason.strip() or not by.strip():
+            raise ValueError("a reason and a name are needed: both go into the claim log.")
+        return ClaimEntry(
+            id=claim.id,
+            generation=claim.generation,
+            verb=verb,
+            reason=reason,
+            evidence=evidence,
+            by=by,
+            at=self._host.clock.now(),
+        )
+
+
+def _settled(claim: Claim, resolution: ResolvedOutput | ResolvedFailure) -> OverruleClaim:
+    if isinstance(resolution, ResolvedOutput):
+        output: JsonValue = resolution.output
+        return OverruleClaim(
+            id=claim.id,
+            generation=claim.generation,
+            to="committed",
+            output=canonical_json(output),
+            output_hash=content_hash(output),
+        )
+    extent: Extent = resolution.extent
+    return OverruleClaim(
+        id=claim.id,
+        generation=claim.generation,
+        to="released" if extent == "no" else "failed",
+        extent=None if extent == "no" else extent,
+    )

@@ -1,0 +1,311 @@
+"""What people and other programs do to runs: answer, signal, cancel, wake, resolve, abandon."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Any
+
+from salvor.errors import Extent, SalvorError
+from salvor.events.fold import RunState
+from salvor.events.records import Cancel, Signal
+from salvor.run_errors import LeaseHeld, NotYet, WrongState
+from salvor.runtime.driving import Driving, ended
+from salvor.runtime.host import Host
+from salvor.runtime.looking import Look
+from salvor.runtime.operator import Abandonment, History, Operator, RunSummary, check_fits
+from salvor.runtime.operator_claims import OperatorClaims
+from salvor.runtime.outcome import Parked, RunResult
+from salvor.runtime.parks import checked_name
+from salvor.runtime.resolve import Resolution, ResolvedOutput
+from salvor.runtime.waking import Waking
+from salvor.runtime.workflow import Definition
+from salvor.tools.function import FunctionTool
+from salvor.values import JsonValue, as_json, canonical_json, parse_run_id
+
+
+class Verbs(ABC):
+    """The verbs of `Runtime` that make no call."""
+
+    _host: Host
+    _driving: Driving
+    _operator: Operator
+    _waking: Waking
+    claims: OperatorClaims
+
+    async def answer(
+        self,
+        run_id: str,
+        answer: JsonValue,
+        *,
+        park: int | None = None,
+        by: str | None = None,
+        workflow: Any = None,
+    ) -> RunState:
+        """Record the answer to what a run waits for; whoever wakes it goes on.
+
+        Args:
+            run_id: Which run.
+            answer: The answer as JSON.
+            park: The position of the park it is for (DURABILITY D1); the one seen by default.
+            by: Who answers.
+            workflow: Its function, to check the type; by default it is loaded, if it can be.
+
+        Raises:
+            WrongState: the run waits for no person's answer.
+            AnswerRefused: it does not fit; the run is still parked.
+            AnswerConflict, DeadlinePassed: somebody or something answered first.
+        """
+        look = await self._operator.look(parse_run_id(run_id))
+        found = self._operator.check_answer(look, answer, park)
+        if found.call is None:
+            definition = self._loaded(look, workflow)
+            if definition is not None:
+                await self._driving.check_answer(definition, look, answer)
+        await self._waking.answered(look, found, answer, by=by)
+        return await self.state(run_id)
+
+    async def approve(
+        self,
+        run_id: str,
+        approved: bool,
+        *,
+        park: int | None = None,
+        by: str | None = None,
+        note: str | None = None,
+    ) -> RunState:
+        """Say yes or no to the call a run asks approval for (DURABILITY D2).
+
+        Raises:
+            WrongState: it asks for none.
+            AnswerConflict, DeadlinePassed: somebody or something answered first.
+        """
+        look = await self._operator.look(parse_run_id(run_id))
+        if look.state.park is None or not look.state.park.wants_approval:
+            raise WrongState(
+                f"run {run_id} asks for no approval, it is {look.state.status}.",
+                hint="Nothing was recorded.",
+            )
+        said: JsonValue = (
+            {"approved": approved}
+            if note is None
+            else {
+                "approved": approved,
+                "note": note,
+            }
+        )
+        found = self._operator.check_answer(look, said, park)
+        await self._waking.answered(look, found, said, by=by)
+        return await self.state(run_id)
+
+    async def signal(
+        self,
+        run_id: str,
+        name: str,
+        payload: JsonValue = None,
+        *,
+        sender_id: str | None = None,
+        by: str | None = None,
+    ) -> int:
+        """Put a signal into a run's inbox; its number there (DURABILITY D3, D5).
+
+        Args:
+            run_id: Which run.
+            name: The signal's name.
+            payload: What it carries, as JSON.
+            sender_id: The sender's own id for this sending: the same one is sent once.
+            by: Who sends it.
+
+        Raises:
+            AnswerRefused: the run waits for it, and the payload does not fit.
+            SignalConflict: the sender's id was used for another signal.
+            RunEnded: the run has ended.
+        """
+        checked_name(name)
+        as_json(payload, what="the payload")
+        run_id = parse_run_id(run_id)
+        look = await self._operator.look(run_id)
+        park = look.state.park
+        if park is not None and park.signal == name:
+            check_fits(run_id, park, payload)
+        signal = Signal(
+            run_id=run_id,
+            name=name,
+            payload=canonical_json(payload),
+            sent_at=self._host.clock.now(),
+            sender_id=sender_id,
+            by=by,
+        )
+        return await self._host.store.signal(signal)
+
+    async def cancel(
+        self, run_id: str, *, reason: str | None = None, by: str | None = None
+    ) -> RunState:
+        """Ask for a run's end: at its next intent or park, never inside a write (D5).
+
+        Raises:
+            RunEnded: it has ended.
+            WrongState: it needs reconciliation first.
+        """
+        run_id = parse_run_id(run_id)
+        look = await self._operator.look(run_id)
+        if look.state.status == "needs-reconciliation" and look.head.lease is None:
+            raise WrongState(
+                f"run {run_id} has an open write, so it cannot be cancelled.",
+                hint="Resolve it first, or abandon the run.",
+            )
+        cancel = Cancel(run_id=run_id, reason=reason, by=by, asked_at=self._host.clock.now())
+        await self._host.store.cancel(cancel)
+        if look.head.lease is None and (look.state.park or look.state.sleep):
+            await self._waking.cancelled(look, cancel)
+        return await self.state(run_id)
+
+    async def wake(self, run_id: str, workflow: Any = None) -> RunResult[Any]:
+        """Go on with a run whose time or signal has come, as a sweeper does.
+
+        Raises:
+            NotYet: it sleeps, and the instant has not come.
+            RunStuck: it got nowhere again and again; an operator's `resume` may go on.
+            LeaseHeld: somebody drives it.
+        """
+        run_id = parse_run_id(run_id)
+        look = await self._operator.look(run_id)
+        definition = self._driving.definition(look.state, workflow)
+        if look.state.ended:
+            return ended(run_id, look.state, definition)
+        resting = look.parked()
+        if resting is not None and not await self._waking.woken(look):
+            if look.state.sleep is not None:
+                raise NotYet(run_id=run_id, until=look.state.sleep.wake_at)
+            return resting
+        return await self._go_on(run_id, definition, operator=False)
+
+    async def wake_due(self, *, limit: int = 100) -> dict[str, RunResult[Any] | SalvorError]:
+        """Wake every run that is due: one pass of a sweeper.
+
+        Returns:
+            By run, where it rests now, or the error that kept it from going on. Runs that
+            somebody else drives by now are left out.
+        """
+        found: dict[str, RunResult[Any] | SalvorError] = {}
+        for run_id in await self._host.store.due(limit=limit):
+            try:
+                result = await self.wake(run_id)
+            except (LeaseHeld, NotYet):
+                continue
+            except SalvorError as error:
+                found[run_id] = error
+                continue
+            if isinstance(result, Parked) and result.waiting_for is None:
+                await self._put_off(run_id)
+            found[run_id] = result
+        return found
+
+    async def _put_off(self, run_id: str) -> None:
+        """A signal nobody waits for made the run due: its own time counts again."""
+        look = await self._operator.look(run_id)
+        now, due = self._host.clock.now(), look.head.due_at
+        if look.head.lease is None and due is not None and due <= now and look.parked():
+            await self._waking.put_off(look)
+
+    async def _go_on(
+        self,
+        run_id: str,
+        definition: Definition,
+        *,
+        operator: bool = True,
+        accept_changes: bool = False,
+    ) -> RunResult[Any]:
+        state = await self.state(run_id)
+        if state.ended:
+            return ended(run_id, state, definition)
+        return await self._driving.resume(
+            definition, run_id, operator=operator, accept_changes=accept_changes
+        )
+
+    async def resolve(
+        self,
+        run_id: str,
+        resolution: Resolution,
+        *,
+        tool: FunctionTool | None = None,
+        by: str | None = None,
+    ) -> RunState:
+        """Record what an open write did, and leave the run for `resume`.
+
+        Args:
+            run_id: Which run.
+            resolution: What a person found out.
+            tool: The tool that was called; by default it is looked up. An output is checked
+                against its schema before anything is recorded.
+            by: Who says so.
+
+        Raises:
+            WrongState: the run has no open write.
+            LeaseHeld: somebody drives it.
+            NotDoneRefused: "never happened" without the word that the worker is dead.
+        """
+        look = await self._operator.look(parse_run_id(run_id))
+        if tool is None:
+            tool = self._driving.tool_of(look, needed=isinstance(resolution, ResolvedOutput))
+        await self._operator.resolve(look, resolution, tool, by)
+        return await self.state(run_id)
+
+    async def abandon(
+        self,
+        run_id: str,
+        *,
+        reason: str | None = None,
+        by: str | None = None,
+        happened: Extent | None = None,
+        worker_dead: bool = False,
+        force: bool = False,
+    ) -> RunState:
+        """End a run for good (DURABILITY F1, F4).
+
+        Args:
+            run_id: Which run.
+            reason: Why.
+            by: Who says so.
+            happened: What its open call did; needed where it holds a key.
+            worker_dead: The word that nobody is left who could still do it.
+            force: End it although somebody drives it; that driver is fenced off.
+
+        Raises:
+            RunEnded: it has ended.
+            LeaseHeld: somebody drives it, and it is not forced.
+            WrongState, NotDoneRefused: what its open call did has to be said, or cannot be
+                said yet.
+        """
+        look = await self._operator.look(parse_run_id(run_id))
+        wish = Abandonment(
+            reason=reason, by=by, happened=happened, worker_dead=worker_dead, force=force
+        )
+        await self._operator.abandon(look, wish, self._driving.tool_of(look, needed=False))
+        return await self.state(run_id)
+
+    def _loaded(self, look: Look, workflow: Any) -> Definition | None:
+        try:
+            return self._driving.definition(look.state, workflow)
+        except SalvorError:
+            return None
+
+    async def state(self, run_id: str) -> RunState:
+        """Where a run stands, folded from its verified log."""
+        return (await self._operator.look(parse_run_id(run_id))).state
+
+    async def history(self, run_id: str) -> History:
+        """A run's verified log, and late results."""
+        return await self._operator.history(parse_run_id(run_id))
+
+    async def inbox(self, run_id: str) -> list[Signal]:
+        """The signals that were sent to a run, in their order."""
+        return list(await self._host.store.inbox(parse_run_id(run_id)))
+
+    async def list(self, *, after: str | None = None, limit: int = 100) -> list[RunSummary]:
+        """The runs of the store, oldest first; a damaged one hides no other.
+
+        Args:
+            after: The last run id of the page before.
+            limit: Runs in a page.
+        """
+        return await self._operator.list(after, limit)
