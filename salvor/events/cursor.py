@@ -282,11 +282,11 @@ class Cursor:
             raise self._diverges(
                 position, "call", f"a park for {event.call.tool}", f"a park for {reason!r}"
             )
-        if event.reason != reason:
-            raise self._diverges(position, "reason", repr(event.reason), repr(reason))
         recorded = event.name if event.signal else None
         if recorded != signal:
             raise self._diverges(position, "name", repr(recorded), repr(signal))
+        if event.reason != reason:
+            raise self._diverges(position, "reason", repr(event.reason), repr(reason))
         self._same(position, "input_schema", event.input_schema, schema)
 
     def _take(self, kind: type[E], asked: str) -> E | None:

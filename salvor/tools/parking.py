@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 A = TypeVar("A")
 
 
-class Slept(TypedDict):
+@dataclass(frozen=True, slots=True)
+class Slept:
     """What the caller of a tool gets that had its run sleep."""
 
     slept_until: datetime
