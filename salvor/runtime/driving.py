@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -30,6 +31,21 @@ from salvor.tools.function import FunctionTool, function_tool
 from salvor.values import JsonObject, JsonValue, canonical_json, parse_object
 
 
+@dataclass(slots=True)
+class _Taken:
+    """A run that is this process's to drive; ``cause`` is why it got no further (C4)."""
+
+    fence: Fence
+    head: Head
+    cause: str | None = None
+
+    def ended(self, result: RunResult[Any]) -> RunResult[Any]:
+        """Note what the drive came to."""
+        if isinstance(result, Failed) and not result.final:
+            self.cause = result.error
+        return result
+
+
 class Driving:
     """Starts and resumes runs in the calling task."""
 
@@ -49,7 +65,8 @@ class Driving:
                 name=definition.name, version=definition.version, target=definition.target
             ),
         )
-        async with self._taken(run_id, create=True) as (fence, head):
+        async with self._taken(run_id, create=True) as taken:
+            fence, head = taken.fence, taken.head
             if head.length:
                 raise RunExists(run_id)
             recorder = Recorder(
@@ -57,7 +74,7 @@ class Driving:
             )
             await recorder.append(started)
             drive = Drive(self._host, recorder, Cursor(run_id, ()), definition, run_id)
-            return await drive.to_rest(body)
+            return taken.ended(await drive.to_rest(body))
 
     async def resume(
         self,
@@ -75,7 +92,7 @@ class Driving:
             operator: Whether a person asked for it; nobody else drives a run that is stuck.
             accept_changes: Execute open calls by today's tools, whatever has changed (B5).
         """
-        async with self._taken(run_id, operator=operator) as (fence, _):
+        async with self._taken(run_id, operator=operator) as taken:
             envelopes, head = await read_log(self._host.store, run_id)
             cursor = Cursor(run_id, envelopes)
             started = cursor.begin(definition.hash, definition.title)
@@ -87,23 +104,23 @@ class Driving:
             recorder = Recorder(
                 self._host.store,
                 self._host.clock,
-                fence=fence,
+                fence=taken.fence,
                 head=head,
                 last=envelopes[-1].event,
             )
             drive = Drive(
                 self._host, recorder, cursor, definition, run_id, accept_changes=accept_changes
             )
-            return await drive.to_rest(body)
+            return taken.ended(await drive.to_rest(body))
 
     @asynccontextmanager
     async def session(self, run_id: str, name: str) -> AsyncIterator[Session]:
         """Take a session's run over, beginning it if need be."""
-        async with self._taken(run_id, create=True) as (fence, head):
+        async with self._taken(run_id, create=True) as taken:
             envelopes, head = await read_log(self._host.store, run_id)
             last = envelopes[-1].event if envelopes else None
             recorder = Recorder(
-                self._host.store, self._host.clock, fence=fence, head=head, last=last
+                self._host.store, self._host.clock, fence=taken.fence, head=head, last=last
             )
             if not envelopes:
                 await recorder.append(
@@ -201,7 +218,7 @@ class Driving:
     @asynccontextmanager
     async def _taken(
         self, run_id: str, *, create: bool = False, operator: bool = True
-    ) -> AsyncIterator[tuple[Fence, Head]]:
+    ) -> AsyncIterator[_Taken]:
         """Hold the run's lease, renewed from the lease thread, and give it back."""
         host = self._host
         before = host.clock.boot()
@@ -209,17 +226,17 @@ class Driving:
             run_id, host.driver, lease=host.lease, create=create, operator=operator
         )
         host.keeper.add(fence, taken=before)
-        cause: str | None = None
+        taken = _Taken(fence, head)
         try:
-            yield fence, head
+            yield taken
         except Exception as error:
-            cause = storable(f"{type(error).__qualname__}: {error}")
+            taken.cause = storable(f"{type(error).__qualname__}: {error}")
             raise
         finally:
             if not host.overtime.holds(fence):
                 host.keeper.remove(fence)
                 with anyio.CancelScope(shield=True):
-                    await self._release(fence, cause)
+                    await self._release(fence, taken.cause)
 
     async def _release(self, fence: Fence, cause: str | None) -> None:
         try:

@@ -10,14 +10,16 @@ import anyio
 
 from salvor.errors import ArgumentsRefused, ConcurrentUseError, JsonRefused, ToolFailed
 from salvor.events.cursor import Cursor, Recorded
+from salvor.events.records import Cancel
 from salvor.events.vocabulary import ToolCallCompleted, ToolCallRequested
 from salvor.runtime.attempts import Attempts, OpenCall
 from salvor.runtime.call_errors import bound
 from salvor.runtime.caller import PLAIN, CallSpec
 from salvor.runtime.calls import Calls, Pair
+from salvor.runtime.ending import honoured
 from salvor.runtime.host import Host
 from salvor.runtime.recorder import Recorder
-from salvor.runtime.stops import Broken, Halt
+from salvor.runtime.stops import Broken, Halt, Rest
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonObject
 
@@ -156,7 +158,9 @@ class _Batch:
                 event for one in ready for event in one
             ]
             if events and self.broken is None:
-                await self._recorder.append(*events)
+                seen = await self._recorder.append(*events, heeds_cancel=True)
+                if isinstance(seen, Cancel):
+                    raise Halt(Rest(await honoured(self._recorder, seen)))
                 self.pairs.extend(ready)
 
 
