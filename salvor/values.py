@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import json.encoder
 import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, NoReturn, TypeAlias
 from uuid import UUID
 
@@ -23,15 +22,17 @@ MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 
 def _encoder(*, sort_keys: bool) -> Callable[[JsonValue], str]:
     # JSONEncoder.encode builds its C encoder anew for every call, which takes longer than
-    # encoding a small object does.
-    make: Any = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:
+    # encoding a small object does; and the package json loads what only reading needs.
+    try:
+        from _json import encode_basestring, make_encoder
+    except ImportError:  # a Python without that accelerator
+        import json
+
         return json.JSONEncoder(
             ensure_ascii=False, allow_nan=False, sort_keys=sort_keys, separators=(",", ":")
         ).encode
-    encode = make(
-        None, _no_default, json.encoder.encode_basestring, None, ":", ",", sort_keys, False, False
-    )
+    make: Any = make_encoder
+    encode = make(None, _no_default, encode_basestring, None, ":", ",", sort_keys, False, False)
     return lambda value: "".join(encode(value, 0))
 
 
@@ -189,16 +190,22 @@ def parse_json(
         raise JsonRefused(f"{what} is larger than {max_bytes:,} bytes.")
     _check_nesting(text, what)
     try:
-        value = _decoder.decode(text)
+        value = _decoder().decode(text)
     except JsonRefused as error:
         raise JsonRefused(f"{what} is not JSON: {error.message}") from None
-    except json.JSONDecodeError as error:
-        raise JsonRefused(
-            f"{what} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
-        ) from None
-    except ValueError:
-        raise JsonRefused(f"{what} holds a number with too many digits.") from None
+    except ValueError as error:
+        raise _unreadable(what, error) from None
     return as_json(value, what=what)
+
+
+def _unreadable(what: str, error: ValueError) -> JsonRefused:
+    from json import JSONDecodeError
+
+    if not isinstance(error, JSONDecodeError):
+        return JsonRefused(f"{what} holds a number with too many digits.")
+    return JsonRefused(
+        f"{what} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+    )
 
 
 def parse_object(
@@ -263,7 +270,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_decoder = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
+@cache
+def _decoder() -> Any:
+    from json import JSONDecoder
+
+    return JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
 
 
 def parse_run_id(text: str) -> str:
@@ -286,7 +297,7 @@ def format_instant(moment: datetime) -> str:
     return (text[:-6].rstrip("0") if "." in text else text[:-6]) + "Z"
 
 
-_INSTANT = r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)"
+_INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)")
 
 
 def parse_instant(text: str) -> datetime:
@@ -295,7 +306,7 @@ def parse_instant(text: str) -> datetime:
     Raises:
         JsonRefused: when the text is no RFC 3339 instant.
     """
-    match = re.fullmatch(_INSTANT, text)
+    match = _INSTANT.fullmatch(text)
     if match is None:
         raise JsonRefused(f"an instant has to be RFC 3339 text with a zone, got {text!r}.")
     day, clock, fraction, zone = match.groups()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
 from salvor.errors import ArgumentsRefused, Problem, ToolDefinitionError
@@ -56,10 +55,8 @@ def key_of(
 
 def _single(path: str, value: JsonValue) -> str | None:
     """The key of one field with plain text or a whole number, as `canonical_json` writes it."""
-    if type(value) is int:
-        return f"{{{encode_basestring(path)}:{value}}}"
-    if type(value) is str and value.isascii() and value:
-        return f"{{{encode_basestring(path)}:{encode_basestring(value)}}}"
+    if type(value) is int or (type(value) is str and value.isascii() and value):
+        return canonical_json({path: value})
     return None
 
 
