@@ -58,13 +58,13 @@ class AppendWrite(Write[Stands | None]):
             last.row_hash,
             last.recorded_at,
             None if append.due is None else micros(append.due),
-            append.ends,
+            1 if append.ends else 0,  # the module adapts a bool, and that is slow
             self.key,
             fence.epoch,
             fence.token,
             append.length,
             append.prev_hash,
-            append.heeds_cancel,
+            1 if append.heeds_cancel else 0,
         )
 
     def events(self) -> list[tuple[Any, ...]]:
