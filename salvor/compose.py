@@ -43,6 +43,7 @@ async def open_runtime(
     claim_wait: float = 10.0,
     max_threads: int = DEFAULT_LIMIT,
     progress: Callable[[Progress], None] | None = None,
+    approvals: Sequence[ApprovalRule] | None = None,
 ) -> AsyncIterator[Runtime]:
     """Open a store and a registry, and a runtime over both.
 
@@ -60,6 +61,7 @@ async def open_runtime(
         claim_wait: Seconds to wait for a key that another run holds.
         max_threads: Synchronous tool bodies that run at a time.
         progress: Told what tools report with `Context.progress`, in the tool's thread.
+        approvals: Which calls a person approves first; by default what the operator's file says.
 
     Raises:
         StoreUnavailable, StoreVersionError: the store cannot be opened.
@@ -72,7 +74,7 @@ async def open_runtime(
     loads = plugins is True
     said = _said(config)
     plugins = furnish(registry, said, plugins=plugins, modules=modules)
-    approvals = approval_rules(said)
+    rules = approval_rules(said) if approvals is None else tuple(approvals)
     if loads:
         _log_reports(plugins)
     async with lifespans_open(plugins.lifespans) as guards:
@@ -87,7 +89,7 @@ async def open_runtime(
             max_threads=max_threads,
             progress=progress,
             guards=(*guards, *plugins.middleware),
-            approvals=approvals,
+            approvals=rules,
             foreign=plugins.exceptions,
         )
         async with runtime:

@@ -7,7 +7,7 @@ import click
 from salvor.cli import output
 from salvor.cli.options import run_argument, store_option
 from salvor.cli.render_history import entry_line, late_lines
-from salvor.cli.session import existing, no_plugins, with_runtime
+from salvor.cli.session import looking
 from salvor.runtime.runtime import Runtime
 
 
@@ -28,4 +28,4 @@ def history(obj: dict[str, str], run_id: str, as_json: bool) -> int:
             output.say(line)
         return 0
 
-    return with_runtime(existing(obj["store"]), work, loaded=no_plugins())
+    return looking(obj["store"], work)

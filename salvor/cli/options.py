@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -148,4 +149,20 @@ def config_asked() -> str | None:
     return None if ctx is None else ctx.meta.get(_CONFIG)
 
 
+def _name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "operator"
+
+
+by_option = click.option(
+    "--by", default=_name, metavar="NAME", help="Who says so; by default the user's login name."
+)
+park_option = click.option(
+    "--park",
+    type=click.IntRange(min=0),
+    metavar="SEQ",
+    help="The park that is answered, by its event; by default the one the run rests at.",
+)
 run_argument = click.argument("run_id", metavar="RUN", type=RunId())

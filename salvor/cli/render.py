@@ -118,9 +118,18 @@ def parked(result: Parked, store: str) -> str:
     resume = command("resume", result.run_id, store=store)
     if result.waiting_for is not None:
         return _waiting(result.run_id, result.waiting_for, resume, store)
+    if result.wake_at is not None:
+        return _sleeping(result, store)
+    if result.signal is not None:
+        return _signal(result, store)
+    if result.wants_approval:
+        return _approval(result, store)
+    if result.park_seq is None and result.schema is None:
+        return paragraph(f"run {result.run_id} waits: {sentence(result.reason)}")
     return "\n".join(
         [
             paragraph(f"run {result.run_id} waits for an answer: {sentence(result.reason)}"),
+            *_deadline(result),
             "",
             "The answer has to fit this schema:",
             textwrap.indent(pretty(result.schema), "  "),
@@ -130,6 +139,68 @@ def parked(result: Parked, store: str) -> str:
             else f"Answer, and the run goes on:\n  {resume} --input '{answer_form(result.schema)}'",
         ]
     )
+
+
+def _sleeping(result: Parked, store: str) -> str:
+    assert result.wake_at is not None
+    lines = [paragraph(f"run {result.run_id} sleeps until {_moment(result.wake_at)}.")]
+    if in_memory(store):
+        return "\n".join([*lines, GONE])
+    wake = command("wake", result.run_id, store=store)
+    return "\n".join([*lines, "Then it goes on with:", f"  {wake}"])
+
+
+def _signal(result: Parked, store: str) -> str:
+    assert result.signal is not None
+    signal = command("signal", result.run_id, result.signal, store=store)
+    return "\n".join(
+        [
+            paragraph(f"run {result.run_id} waits for the signal {result.signal!r}."),
+            *_deadline(result),
+            "",
+            GONE
+            if in_memory(store)
+            else f"Send it, and let the run go on:\n  {signal} --payload "
+            f"'{answer_form(result.schema)}'\n  {command('wake', result.run_id, store=store)}",
+        ]
+    )
+
+
+def _approval(result: Parked, store: str) -> str:
+    assert result.call is not None
+    call = result.call
+    words = ("approvals", "approve", result.run_id, "--park", str(result.park_seq))
+    return "\n".join(
+        [
+            paragraph(f"run {result.run_id} asks for approval of a call that it has not made:"),
+            "",
+            f"  tool       {call.tool}",
+            f"  effect     {call.effect}",
+            f"  key        {printable(call.idempotency_key or '-')}",
+            f"  arguments  {printable(canonical_json(call.input))}",
+            *_deadline(result),
+            "",
+            GONE
+            if in_memory(store)
+            else f"Say yes (or deny), and let the run go on:\n  {command(*words, store=store)}\n"
+            f"  {command('wake', result.run_id, store=store)}",
+        ]
+    )
+
+
+def _deadline(result: Parked) -> list[str]:
+    return [] if result.deadline is None else [f"Until {_moment(result.deadline)}."]
+
+
+def _moment(instant: datetime) -> str:
+    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
+
+
+def abandoned(run_id: str, reason: str | None, by: str | None) -> str:
+    """That a run was ended, why, and by whom."""
+    who = f" by {by}" if by else ""
+    why = f": {reason}" if reason else ""
+    return sentence(f"salvor: run {run_id} was abandoned{who}{why}")
 
 
 def _waiting(run_id: str, wait: Wait, resume: str, store: str) -> str:

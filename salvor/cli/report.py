@@ -6,7 +6,7 @@ from typing import Any
 
 from salvor.cli import output, render
 from salvor.events.fold import RunState
-from salvor.runtime.outcome import Completed, Failed, OpenWrite, Parked, RunResult
+from salvor.runtime.outcome import Abandoned, Completed, Failed, OpenWrite, Parked, RunResult
 
 
 def report(result: RunResult[Any], store: str, place: str | None = None) -> int:
@@ -27,6 +27,9 @@ def report(result: RunResult[Any], store: str, place: str | None = None) -> int:
         output.say(render.open_write(result, store))
         output.complain(render.open_write_error(result))
         return 1
+    if isinstance(result, Abandoned):
+        output.complain(render.abandoned(result.run_id, result.reason, result.by))
+        return 1
     assert isinstance(result, Failed)
     output.complain(render.failed(result, store, place))
     return 1
@@ -38,6 +41,9 @@ def already_over(run_id: str, state: RunState) -> int | None:
         output.say(f"run {run_id} has completed; nothing is left to do. Its output:")
         output.say(render.pretty(state.output))
         return 0
+    if state.status == "abandoned":
+        output.complain(render.abandoned(run_id, state.reason, state.by))
+        return 1
     if state.status == "failed":
         output.complain(
             render.sentence(f"salvor: run {run_id} has failed: {state.error}")

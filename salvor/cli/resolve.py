@@ -8,7 +8,7 @@ import click
 
 from salvor.cli import output
 from salvor.cli.load import importable
-from salvor.cli.options import Json, run_argument, store_option
+from salvor.cli.options import Json, by_option, run_argument, store_option
 from salvor.cli.render import resolved
 from salvor.cli.session import existing, with_runtime
 from salvor.runtime.resolve import NotDone, Resolution, ResolvedFailure, ResolvedOutput
@@ -32,6 +32,7 @@ ExtentFlag = Literal["yes", "no", "unknown"]
     is_flag=True,
     help="... and nobody is left who could still do it; needed until its time limit has passed.",
 )
+@by_option
 @store_option
 @click.pass_context
 def resolve(
@@ -43,6 +44,7 @@ def resolve(
     message: str | None,
     not_done: bool,
     worker_dead: bool,
+    by: str,
 ) -> int:
     """Say what became of the write that RUN stopped at.
 
@@ -65,7 +67,7 @@ def resolve(
     store = existing(ctx.obj["store"])
 
     async def work(runtime: Runtime) -> int:
-        await runtime.resolve(run_id, resolution)
+        await runtime.resolve(run_id, resolution, by=by)
         output.say(resolved(run_id, resolution, store))
         return 0
 

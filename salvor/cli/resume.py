@@ -6,7 +6,7 @@ import click
 
 from salvor.cli.driving import driven
 from salvor.cli.load import importable, workflow_at
-from salvor.cli.options import Json, run_argument, store_option
+from salvor.cli.options import Json, by_option, park_option, run_argument, store_option
 from salvor.cli.report import already_over
 from salvor.cli.session import existing, with_runtime
 from salvor.runtime.parks import MISSING
@@ -18,9 +18,24 @@ from salvor.values import JsonValue
 @run_argument
 @click.argument("target", required=False)
 @click.option("--input", "answer", type=Json(), help="The answer to what the run waits for.")
+@park_option
+@by_option
+@click.option(
+    "--accept-changes",
+    is_flag=True,
+    help="Make an open call again although its tool was changed since.",
+)
 @store_option
 @click.pass_context
-def resume(ctx: click.Context, run_id: str, target: str | None, answer: JsonValue) -> int:
+def resume(
+    ctx: click.Context,
+    run_id: str,
+    target: str | None,
+    answer: JsonValue,
+    park: int | None,
+    by: str,
+    accept_changes: bool,
+) -> int:
     """Go on with RUN after a crash, or with the answer it waits for.
 
     The workflow is found where the run says it came from; TARGET names another place.
@@ -35,6 +50,9 @@ def resume(ctx: click.Context, run_id: str, target: str | None, answer: JsonValu
         if over is not None:
             return over
         given = answer if answers else MISSING
-        return await driven(runtime, store, run_id, runtime.resume(run_id, workflow, answer=given))
+        going = runtime.resume(
+            run_id, workflow, answer=given, park=park, by=by, accept_changes=accept_changes
+        )
+        return await driven(runtime, store, run_id, going)
 
     return with_runtime(store, work, run_id=run_id)

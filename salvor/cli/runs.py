@@ -10,7 +10,7 @@ import click
 from salvor.cli import output
 from salvor.cli.options import store_option
 from salvor.cli.render_tables import runs_table
-from salvor.cli.session import existing, no_plugins, with_runtime
+from salvor.cli.session import looking
 from salvor.events.fold import Status
 from salvor.runtime.operator import RunSummary
 from salvor.runtime.runtime import Runtime
@@ -48,7 +48,7 @@ def list_runs(obj: dict[str, str], statuses: tuple[str, ...], limit: int) -> int
             output.say("There are no runs in this store yet.")
         return 0
 
-    return with_runtime(existing(obj["store"]), work, loaded=no_plugins())
+    return looking(obj["store"], work)
 
 
 async def _newest(runtime: Runtime, statuses: tuple[str, ...], limit: int) -> list[RunSummary]:

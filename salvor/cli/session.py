@@ -15,9 +15,10 @@ import anyio
 
 from salvor.cli import output
 from salvor.cli.load import installed_tools
+from salvor.cli.options import config_asked
 from salvor.cli.render import in_memory, way_on
-from salvor.compose import open_runtime
-from salvor.config import Config
+from salvor.compose import approval_rules, open_runtime
+from salvor.config import Config, find_config
 from salvor.plugins.loader import Plugins
 from salvor.registry.registry import Registry
 from salvor.runtime.runtime import Runtime
@@ -33,6 +34,7 @@ def with_runtime(
     *,
     loaded: tuple[Registry, Plugins] | None = None,
     run_id: str | None = None,
+    drives: bool = True,
 ) -> int:
     """Open a runtime on the store, do the work, and return its exit code.
 
@@ -42,12 +44,16 @@ def with_runtime(
         loaded: The plugins and the registry they were loaded into; by default they are
             loaded here.
         run_id: The run that is driven, if one is.
+        drives: Whether runs may be driven; then the operator's rules of approval count.
     """
     registry, plugins = installed_tools() if loaded is None else loaded
+    rules = approval_rules(find_config(config_asked())) if drives else ()
 
     async def session() -> int:
         # The operator's word is on the registry already.
-        opened = open_runtime(store=store, registry=registry, plugins=plugins, config=Config())
+        opened = open_runtime(
+            store=store, registry=registry, plugins=plugins, config=Config(), approvals=rules
+        )
         async with opened as runtime:
             with interruptible(runtime.interrupt, _cut_off(run_id, store)):
                 return await work(runtime)
@@ -63,6 +69,11 @@ def _cut_off(run_id: str | None, store: str) -> str:
         f"salvor: interrupted; if a call of run {run_id} was under way, it was cut off. A write "
         f"that was cut off is left open, and has to be resolved.\n{way_on(run_id, store)}"
     )
+
+
+def looking(store: str, work: Callable[[Runtime], Awaitable[int]]) -> int:
+    """The same for verbs that drive nothing: no plugins, no operator's file, no new store."""
+    return with_runtime(existing(store), work, loaded=no_plugins(), drives=False)
 
 
 def no_plugins() -> tuple[Registry, Plugins]:

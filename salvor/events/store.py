@@ -76,8 +76,8 @@ class Store(Protocol):
     S17. `cancel` keeps the first cancel of a run and makes the run due; after the end:
          `RunEnded`. `append` with ``heeds_cancel`` returns it instead of writing.
     S18. ``due`` of an append or settlement replaces the run's ``due_at``. `due` lists runs
-         whose ``due_at`` has passed by the store's clock, that have not ended and have no
-         live lease, longest due first.
+         that have not ended and have no live lease: those whose ``due_at`` has passed by the
+         store's clock, and those whose driver ended without a word; longest due first.
     S19. `settle` refuses with `NotYet` before ``not_before`` and with `DeadlinePassed` after
          ``not_after``, by the store's clock.
     S20. Take-overs since the last event are counted, with the causes of the last five: what

@@ -293,6 +293,10 @@ class Verbs(ABC):
         """Where a run stands, folded from its verified log."""
         return (await self._operator.look(parse_run_id(run_id))).state
 
+    async def parked(self, run_id: str) -> Parked | None:
+        """The park a run rests at, as a drive would give it back."""
+        return (await self._operator.look(parse_run_id(run_id))).parked()
+
     async def history(self, run_id: str) -> History:
         """A run's verified log, and late results."""
         return await self._operator.history(parse_run_id(run_id))

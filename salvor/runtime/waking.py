@@ -163,6 +163,8 @@ class Waking:
     ) -> None:
         """Add events to a run that rests, in one transaction (F1)."""
         run_id = look.head.run_id
+        if events and isinstance(events[-1], Resumed | SleepCompleted):
+            due = self._host.clock.now()  # whoever recorded it may not drive the run
         rows = sealed_rows(
             events,
             run_id=run_id,

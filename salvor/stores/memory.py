@@ -248,12 +248,9 @@ class MemoryStore:
             self._check_open()
             now = self._now()
             found = [
-                (log.due_at, log.run_id)
+                (since, log.run_id)
                 for log in self._logs.values()
-                if log.due_at is not None
-                and log.due_at <= now
-                and not log.ended
-                and log.live(now) is None
+                if (since := log.due_since(now)) is not None
             ]
             return [run_id for _, run_id in sorted(found)[:limit]]
 

@@ -56,6 +56,14 @@ class MemoryLog:
         """The lease, if it has not run out."""
         return self.lease if self.lease is not None and self.lease.expires_at > now else None
 
+    def due_since(self, now: datetime) -> datetime | None:
+        """Since when somebody should look at the run; ``None``: nobody need."""
+        if self.ended or self.live(now) is not None:
+            return None
+        if self.due_at is not None and self.due_at <= now:
+            return self.due_at
+        return None if self.lease is None else self.lease.expires_at
+
     def refuse_live(self, now: datetime) -> None:
         """Raise while a lease lives."""
         lease = self.live(now)

@@ -125,7 +125,8 @@ RUNS = (
 )
 DUE = (
     f"SELECT {_HEAD_COLUMNS} FROM runs"
-    " WHERE due_at IS NOT NULL AND ended = 0 AND due_at <= ? ORDER BY due_at, run_id"
+    " WHERE ended = 0 AND (due_at <= ?1 OR driver IS NOT NULL)"
+    " ORDER BY CASE WHEN due_at <= ?1 THEN due_at ELSE lease_until END, run_id"
 )
 
 RUN_TO_SIGNAL = "SELECT id, ended FROM runs WHERE run_id = ?"

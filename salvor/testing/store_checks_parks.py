@@ -151,7 +151,7 @@ async def s17_a_fence_is_looked_at_before_a_cancel(make: MakeStore) -> None:
 async def s18_runs_are_due_by_the_clock_of_the_store(make: MakeStore) -> None:
     """S18: longest due first, none that is driven or has ended; every append says it anew."""
     async with opened(make) as (store, clock):
-        logs = [await start_log(store, f"run-{n}") for n in range(1, 6)]
+        logs = [await start_log(store, f"run-{n}") for n in range(1, 7)]
         later, soon = clock.now() + timedelta(seconds=20), clock.now() + timedelta(seconds=10)
         await logs[0].append_with("a", due=later)
         await logs[1].append_with("a", due=soon)
@@ -159,6 +159,7 @@ async def s18_runs_are_due_by_the_clock_of_the_store(make: MakeStore) -> None:
         await logs[3].append_with("a", due=soon)
         await logs[3].append("b")
         await logs[4].append_with("a", due=soon)
+        await logs[5].append("a")
         for log in logs[:4]:
             await store.release(log.fence)
         assert list(await store.due()) == []
@@ -166,7 +167,7 @@ async def s18_runs_are_due_by_the_clock_of_the_store(make: MakeStore) -> None:
         assert list(await store.due()) == ["run-2"]
         assert (await store.head("run-1")).due_at == later
         clock.move(20)
-        assert list(await store.due()) == ["run-2", "run-5", "run-1"]
+        assert list(await store.due()) == ["run-2", "run-5", "run-1", "run-6"]
         assert list(await store.due(limit=1)) == ["run-2"]
 
 
