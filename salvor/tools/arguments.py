@@ -76,6 +76,7 @@ class InputModel:
         omissible: Keys that may be left out and whose type has no ``null``.
         validate: What makes a model of the JSON text.
         carried: Of each parameter its name, its field, and whether it is always handed over.
+        named_alike: Every field is named as its parameter.
     """
 
     owner: str
@@ -88,6 +89,7 @@ class InputModel:
     omissible: frozenset[str]
     validate: Callable[..., BaseModel]
     carried: tuple[tuple[str, str, bool], ...]
+    named_alike: bool
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -183,6 +185,8 @@ class InputModel:
 
     def _values(self, found: BaseModel) -> dict[str, Any]:
         values, given = found.__dict__, found.__pydantic_fields_set__
+        if self.named_alike and len(given) == len(values):
+            return values
         return {
             name: values[field] for name, field, always in self.carried if always or field in given
         }

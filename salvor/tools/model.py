@@ -71,6 +71,7 @@ def build_model(parameters: Parameters, described: Mapping[str, str], owner: str
         ),
         validate=validator.validate_json,
         carried=tuple((argument.name, argument.field, argument.always) for argument in arguments),
+        named_alike=all(argument.name == argument.field for argument in arguments),
     )
 
 
