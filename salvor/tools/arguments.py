@@ -13,6 +13,7 @@ from salvor.errors import ArgumentsRefused, JsonRefused, Problem
 from salvor.tools.check import SchemaCheck
 from salvor.tools.plain import to_json
 from salvor.values import (
+    LONG_WHOLE,
     MAX_ARGUMENT_BYTES,
     MAX_DEPTH,
     JsonObject,
@@ -249,13 +250,16 @@ def parsed_at_once(text: str | bytes) -> tuple[JsonObject, str] | None:
     """A plain JSON object and its canonical text; ``None`` leaves it to the careful parser.
 
     What differs between the two parsers is left to the careful one: escapes (which may hide
-    half a surrogate pair, or a colon), and whatever is long, deep or refused here. The fast
+    half a surrogate pair, or a colon), integers of many digits that are written with a
+    fraction of zero, and whatever is long, deep or refused here. The fast
     one drops members that are named twice, and each member of either text has one colon
     outside of strings: no colon is missing if and only if no member is.
     """
     if not isinstance(text, str) or len(text) > _AT_ONCE or "\\" in text:
         return None
     if text.count("[") + text.count("{") > MAX_DEPTH:
+        return None
+    if ".0" in text and LONG_WHOLE.search(text):
         return None
     try:
         value = from_json(text, allow_inf_nan=False)

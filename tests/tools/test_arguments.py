@@ -19,7 +19,7 @@ from pydantic import (
 
 from salvor.errors import ArgumentsRefused, JsonRefused, Problem
 from salvor.tools.function import function_tool
-from salvor.values import MAX_ARGUMENT_BYTES, JsonObject, canonical_json
+from salvor.values import MAX_ARGUMENT_BYTES, JsonObject, canonical_json, parse_json
 from tests.support.taking import READ, Mark, Point, Rank, problems, taking
 
 
@@ -134,6 +134,25 @@ def test_what_does_not_fit_is_refused(annotation: Any, sent: Any) -> None:
 def test_the_exact_integer_arrives() -> None:
     assert got(int, 9007199254740993) == 9007199254740993
     assert got(int, "12345678901234567890123456789") == 12345678901234567890123456789
+
+
+@pytest.mark.parametrize("annotation", [int, float, int | None, list[int]])
+@pytest.mark.parametrize("digits", ["9007199254740993", "-9007199254740993", "9" * 40])
+def test_the_exact_integer_arrives_however_it_is_written(annotation: Any, digits: str) -> None:
+    for written in (digits, f"{digits}.0", f"{digits}.000"):
+        sent = f"[{written}]" if annotation == list[int] else written
+        text = f'{{"value":{sent}}}'
+
+        assert taking(annotation).prepare_text(text).text == text.replace(written, digits)
+        assert parse_json(text) == parse_json(text.encode())
+
+
+@pytest.mark.parametrize("written", ["1234567890123456.0", "9007199254740993.5", "1e300", "1.0"])
+def test_a_number_stays_a_float_where_no_digit_is_lost(written: str) -> None:
+    value = taking(float).prepare_text(f'{{"value": {written}}}').arguments["value"]
+
+    assert type(value) is float
+    assert value == float(written)
 
 
 def test_values_arrive_as_the_declared_types() -> None:
