@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,25 @@ async def test_d3_a_signal_that_meets_a_park_is_taken_or_makes_the_run_due(
     await store.close()
 
 
+async def test_d3_a_park_that_a_signal_meets_is_refused_or_its_run_is_due(
+    path: Path, start_worker: StartWorker
+) -> None:
+    store = SqliteStore.open(path)
+    driver, sender = start_worker(), start_worker()
+    for worker in (driver, sender):
+        worker.do("open_store", str(path))
+    driver.do("take_over", "run-1")
+    for n in range(1, 101):
+        sender.order("send_signals", "run-1", "go", 1)
+        driver.order("park_or_take", 1)
+        assert sender.answer() == [n]
+        if driver.answer() == []:
+            assert (await store.head("run-1")).due_at is not None
+            assert driver.do("park_or_take", 1) == [[n, "0"]]
+        assert (await store.head("run-1")).due_at is None
+    await store.close()
+
+
 async def test_d3_a_signal_behind_a_park_makes_the_run_due(
     path: Path, start_worker: StartWorker
 ) -> None:
@@ -71,9 +91,9 @@ async def test_d3_a_signal_behind_a_park_makes_the_run_due(
     driver.do("take_over", "run-1")
     assert driver.do("park_or_take", 1) == []
     driver.kill()
-    assert list(await store.due()) == []
+    assert (await store.head("run-1")).due_at is None
     sender.do("send_signals", "run-1", "go", 1)
-
+    assert (await store.head("run-1")).due_at is not None
     assert list(await store.due()) == ["run-1"]
     await store.close()
 
@@ -100,4 +120,30 @@ async def test_d1_of_many_answers_to_one_park_one_wins(
     }
     page = await store.read("run-1")
     assert [row.envelope for row in page.rows] == ["park", f"answer {won[0]}"]
+    await store.close()
+
+
+async def test_d4_of_an_answer_and_the_deadline_one_wins(
+    path: Path, start_worker: StartWorker
+) -> None:
+    store = SqliteStore.open(path)
+    workers = [start_worker() for _ in range(6)]
+    for worker in workers:
+        worker.do("open_store", str(path))
+    for run in range(10):
+        log = await start_log(store, f"run-{run}")
+        await log.append("park")
+        await store.release(log.fence)
+        deadline = datetime.now(UTC) + timedelta(seconds=0.1)
+        for number, worker in enumerate(workers):
+            who = ("answer", "default")[number % 2]
+            worker.order("settle_about", f"run-{run}", deadline.isoformat(), who)
+        told = [worker.answer() for worker in workers]
+
+        won = [one for one in told if isinstance(one, str)]
+        assert len(won) == 1
+        refused = {one["error"] for one in told if not isinstance(one, str)}
+        assert refused <= {"answer_conflict", "conflict", "deadline_passed"}
+        page = await store.read(f"run-{run}")
+        assert [row.envelope for row in page.rows] == ["park", won[0]]
     await store.close()
