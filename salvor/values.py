@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NoReturn, TypeAlias
@@ -20,28 +20,40 @@ MAX_ARGUMENT_BYTES = 1024 * 1024
 MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 
 
-def _encoder(*, sort_keys: bool) -> Callable[[JsonValue], str]:
-    # JSONEncoder.encode builds its C encoder anew for every call, which takes longer than
-    # encoding a small object does; and the package json loads what only reading needs.
-    try:
-        from _json import encode_basestring, make_encoder
-    except ImportError:  # a Python without that accelerator
-        import json
+# The accelerator by itself: the package json loads what only reading needs.
+try:
+    from _json import encode_basestring, make_encoder
+except ImportError:  # a Python without it
+    from json.encoder import py_encode_basestring as encode_basestring
 
-        return json.JSONEncoder(
-            ensure_ascii=False, allow_nan=False, sort_keys=sort_keys, separators=(",", ":")
-        ).encode
+    make_encoder: Any = None  # type: ignore[no-redef]
+
+quoted: Callable[[str], str] = encode_basestring
+"""A text as JSON, as it stands in a canonical text."""
+
+
+def _encoder(*, sort_keys: bool) -> Callable[[JsonValue, int], Iterable[str]]:
+    # JSONEncoder.encode builds its C encoder anew for every call, which takes longer than
+    # encoding a small object does.
     make: Any = make_encoder
-    encode = make(None, _no_default, encode_basestring, None, ":", ",", sort_keys, False, False)
-    return lambda value: "".join(encode(value, 0))
+    if make is not None:
+        found = make(None, _no_default, quoted, None, ":", ",", sort_keys, False, False)
+    else:
+        from json import JSONEncoder
+
+        found = JSONEncoder(
+            ensure_ascii=False, allow_nan=False, sort_keys=sort_keys, separators=(",", ":")
+        ).iterencode
+    pieces: Callable[[JsonValue, int], Iterable[str]] = found
+    return pieces
 
 
 def _no_default(value: object) -> NoReturn:
     raise TypeError(f"a {type(value).__qualname__} is not JSON")
 
 
-_encode = _encoder(sort_keys=True)
-_encode_as_is = _encoder(sort_keys=False)
+_pieces = _encoder(sort_keys=True)
+_pieces_as_is = _encoder(sort_keys=False)
 
 
 def canonical_json(value: JsonValue) -> str:
@@ -49,17 +61,17 @@ def canonical_json(value: JsonValue) -> str:
 
     The value has to be JSON already (see `as_json`).
     """
-    return _encode(value)
+    return "".join(_pieces(value, 0))
 
 
 def compact_json(value: JsonValue) -> str:
     """Compact JSON text with the keys in the order they have; otherwise as canonical."""
-    return _encode_as_is(value)
+    return "".join(_pieces_as_is(value, 0))
 
 
 def content_hash(value: JsonValue) -> str:
     """``sha256:`` and the lower-case hex SHA-256 of the canonical text."""
-    return text_hash(_encode(value))
+    return text_hash(canonical_json(value))
 
 
 def text_hash(canonical: str) -> str:
@@ -71,7 +83,7 @@ def text_hash(canonical: str) -> str:
 
 def same_json(left: JsonValue, right: JsonValue) -> bool:
     """Whether two JSON values are the same: by canonical bytes, since ``1 == 1.0 == True``."""
-    return _encode(left) == _encode(right)
+    return canonical_json(left) == canonical_json(right)
 
 
 def integral(value: JsonValue) -> JsonValue:
@@ -270,28 +282,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-LONG_WHOLE = re.compile(r"[0-9]{16}\.0")
-"""What stands in a text wherever a number does that no float holds with all its digits."""
-
-
-def _float(text: str) -> float | int:
-    # 9007199254740993.0 is an integer, and no float has its digits
-    whole, _, fraction = text.partition(".")
-    if len(whole) > 15 and fraction and not fraction.strip("0"):
-        number = int(whole)
-        if abs(number) > _ALL_DIGITS:
-            return number
-    return float(text)
-
-
-_ALL_DIGITS = 2**53
-
-
 @cache
 def _decoder() -> Any:
     from json import JSONDecoder
 
-    return JSONDecoder(parse_constant=_no_constant, parse_float=_float, object_pairs_hook=_object)
+    return JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
 
 
 def parse_run_id(text: str) -> str:

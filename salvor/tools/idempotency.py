@@ -9,7 +9,15 @@ from typing import Any, NoReturn
 from salvor.errors import ArgumentsRefused, Problem, ToolDefinitionError
 from salvor.tools.contract import ToolMeta
 from salvor.tools.wording import got
-from salvor.values import JsonObject, JsonValue, as_json, canonical_json, integral, pointer
+from salvor.values import (
+    JsonObject,
+    JsonValue,
+    as_json,
+    canonical_json,
+    integral,
+    pointer,
+    quoted,
+)
 
 _FITTING = "text that is not empty, or a number"
 
@@ -55,8 +63,10 @@ def key_of(
 
 def _single(path: str, value: JsonValue) -> str | None:
     """The key of one field with plain text or a whole number, as `canonical_json` writes it."""
-    if type(value) is int or (type(value) is str and value.isascii() and value):
-        return canonical_json({path: value})
+    if type(value) is int:
+        return f"{{{quoted(path)}:{value}}}"
+    if type(value) is str and value.isascii() and value:
+        return f"{{{quoted(path)}:{quoted(value)}}}"
     return None
 
 
