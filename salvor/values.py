@@ -282,11 +282,28 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+LONG_WHOLE = re.compile(r"[0-9]{16}\.0")
+"""What stands in a text wherever a number does that no float holds with all its digits."""
+
+
+def _float(text: str) -> float | int:
+    # 9007199254740993.0 is an integer, and no float has its digits
+    whole, _, fraction = text.partition(".")
+    if len(whole) > 15 and fraction and not fraction.strip("0"):
+        number = int(whole)
+        if abs(number) > _ALL_DIGITS:
+            return number
+    return float(text)
+
+
+_ALL_DIGITS = 2**53
+
+
 @cache
 def _decoder() -> Any:
     from json import JSONDecoder
 
-    return JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
+    return JSONDecoder(parse_constant=_no_constant, parse_float=_float, object_pairs_hook=_object)
 
 
 def parse_run_id(text: str) -> str:
