@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from salvor.compose import open_runtime as open_runtime
+    from salvor.compose import run as run
     from salvor.errors import SalvorError as SalvorError
     from salvor.errors import ToolFailed as ToolFailed
     from salvor.errors import ToolFailure as ToolFailure
     from salvor.errors import WorkflowFailed as WorkflowFailed
     from salvor.plugins.hooks import hookimpl as hookimpl
     from salvor.registry.registry import Registry as Registry
+    from salvor.run_errors import SessionStopped as SessionStopped
+    from salvor.run_errors import SignalRefused as SignalRefused
+    from salvor.runtime.caller import spec as spec
+    from salvor.runtime.outcome import Abandoned as Abandoned
     from salvor.runtime.outcome import Completed as Completed
     from salvor.runtime.outcome import Failed as Failed
     from salvor.runtime.outcome import OpenWrite as OpenWrite
@@ -30,34 +35,46 @@ if TYPE_CHECKING:
     from salvor.tools.context import Depends as Depends
     from salvor.tools.contract import Retry as Retry
     from salvor.tools.decorator import tool as tool
+    from salvor.tools.parking import Slept as Slept
+    from salvor.tools.parking import sleep_until as sleep_until
+    from salvor.tools.parking import suspend as suspend
     from salvor.version import __version__ as __version__
 
 _HOMES = {
-    "INJECTED": "salvor.tools.context",
+    "__version__": "salvor.version",
+    "Abandoned": "salvor.runtime.outcome",
     "Completed": "salvor.runtime.outcome",
     "Context": "salvor.tools.context",
     "Depends": "salvor.tools.context",
     "Failed": "salvor.runtime.outcome",
+    "hookimpl": "salvor.plugins.hooks",
+    "INJECTED": "salvor.tools.context",
+    "open_runtime": "salvor.compose",
     "OpenWrite": "salvor.runtime.outcome",
     "Parked": "salvor.runtime.outcome",
     "Registry": "salvor.registry.registry",
     "Retry": "salvor.tools.contract",
+    "run": "salvor.compose",
     "Run": "salvor.runtime.run",
     "RunResult": "salvor.runtime.outcome",
     "Runtime": "salvor.runtime.runtime",
     "SalvorError": "salvor.errors",
+    "SessionStopped": "salvor.run_errors",
+    "SignalRefused": "salvor.run_errors",
+    "sleep_until": "salvor.tools.parking",
+    "Slept": "salvor.tools.parking",
+    "spec": "salvor.runtime.caller",
+    "suspend": "salvor.tools.parking",
+    "tool": "salvor.tools.decorator",
     "ToolFailed": "salvor.errors",
     "ToolFailure": "salvor.errors",
-    "WorkflowFailed": "salvor.errors",
-    "__version__": "salvor.version",
-    "hookimpl": "salvor.plugins.hooks",
-    "open_runtime": "salvor.compose",
-    "tool": "salvor.tools.decorator",
     "workflow": "salvor.runtime.workflow",
+    "WorkflowFailed": "salvor.errors",
 }
 
 __all__ = [
     "INJECTED",
+    "Abandoned",
     "Completed",
     "Context",
     "Depends",
@@ -70,12 +87,19 @@ __all__ = [
     "RunResult",
     "Runtime",
     "SalvorError",
+    "SessionStopped",
+    "SignalRefused",
+    "Slept",
     "ToolFailed",
     "ToolFailure",
     "WorkflowFailed",
     "__version__",
     "hookimpl",
     "open_runtime",
+    "run",
+    "sleep_until",
+    "spec",
+    "suspend",
     "tool",
     "workflow",
 ]

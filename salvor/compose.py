@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+import anyio
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
 from salvor.config import ApprovalSettings, Config, ToolSettings, find_config
-from salvor.errors import ConfigError, JsonRefused
+from salvor.errors import ConfigError, JsonRefused, WorkflowDefinitionError
 from salvor.events.store import Store
 from salvor.plugins.lifespans import lifespans_open
 from salvor.plugins.loader import Plugins, load_plugins
@@ -18,11 +21,16 @@ from salvor.registry.operators import Word
 from salvor.registry.registry import Registry
 from salvor.runtime.bodies import DEFAULT_LIMIT
 from salvor.runtime.host import Progress
+from salvor.runtime.outcome import RunResult
+from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.targets import load_module
 from salvor.stores.connect import open_store
 from salvor.tools.approval import ApprovalRule
 from salvor.tools.contract import Retry
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 DEFAULT_STORE = "./salvor.db"
 
@@ -94,6 +102,41 @@ async def open_runtime(
         )
         async with runtime:
             yield runtime
+
+
+def run(
+    workflow: Callable[Concatenate[Run, P], Awaitable[R]],
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> RunResult[R]:
+    """Start a workflow from synchronous code, and drive it until it rests.
+
+    The store is what ``SALVOR_STORE`` names, by default ``./salvor.db``; plugins and the
+    operator's file are those of `open_runtime`.
+
+    Raises:
+        WorkflowDefinitionError: it is called where an event loop runs.
+    """
+    if _in_a_loop():
+        raise WorkflowDefinitionError(
+            "salvor.run() is for synchronous code, and an event loop is running here.",
+            hint="Write `async with open_runtime() as runtime: await runtime.run(...)`.",
+        )
+
+    async def driven() -> RunResult[R]:
+        async with open_runtime(os.environ.get("SALVOR_STORE") or DEFAULT_STORE) as runtime:
+            return await runtime.run(workflow, *args, **kwargs)
+
+    return anyio.run(driven)
+
+
+def _in_a_loop() -> bool:
+    try:
+        anyio.get_current_task()
+    except Exception:  # which one says that no loop runs differs between releases of anyio
+        return False
+    return True
 
 
 def furnish(

@@ -5,7 +5,7 @@ SalvorError
         UnknownRun, RunExists, AnswerRefused, OutputMisfit, AnswerConflict, LeaseHeld,
         NotDoneRefused, RunInterrupted, RunStuck, Unconfirmed, SignalConflict, SignalRefused,
         ToolChanged, KeyedConflict, CallIdConflict, SessionStopped,
-        UnknownClaim, ClaimRefused
+        UnknownClaim, ClaimRefused, CopyRefused
         WrongState             the verb does not fit where the run stands
             RunEnded, NotYet, DeadlinePassed
 """
@@ -297,6 +297,18 @@ class ClaimRefused(RunError):
             hint="Nothing was recorded.",
         )
         self.state = claim.state
+
+
+class CopyRefused(RunError):
+    """Lines that should be an exported run are none."""
+
+    code = "copy_refused"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the lines are no exported run: {why}; nothing was written.",
+            hint="`salvor store export RUN` writes one.",
+        )
 
 
 class RunStuck(RunError):

@@ -12,6 +12,7 @@ import salvor
 
 PUBLIC = [
     "INJECTED",
+    "Abandoned",
     "Completed",
     "Context",
     "Depends",
@@ -24,12 +25,19 @@ PUBLIC = [
     "RunResult",
     "Runtime",
     "SalvorError",
+    "SessionStopped",
+    "SignalRefused",
+    "Slept",
     "ToolFailed",
     "ToolFailure",
     "WorkflowFailed",
     "__version__",
     "hookimpl",
     "open_runtime",
+    "run",
+    "sleep_until",
+    "spec",
+    "suspend",
     "tool",
     "workflow",
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from pathlib import Path
 from typing import Any, TextIO
 
 from salvor.errors import SalvorError
@@ -25,6 +26,12 @@ class OutputLost(SalvorError):
             f"standard output cannot be written: {reason}.",
             hint="What was recorded is not affected: `salvor list` and `salvor history` show it.",
         )
+
+
+class FileNotWritten(SalvorError):
+    """A file that the user named cannot be written."""
+
+    code = "file_not_written"
 
 
 def prepare() -> None:
@@ -107,3 +114,15 @@ def _silenced(stream: TextIO, error: OSError) -> str | None:
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
     return None if isinstance(error, BrokenPipeError) else str(error.strerror).rstrip(".")
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file that the user named.
+
+    Raises:
+        FileNotWritten: it cannot be.
+    """
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise FileNotWritten(f"{path} cannot be written: {error.strerror}.") from None

@@ -17,6 +17,7 @@ from salvor.runtime.opening import open_dependency
 from salvor.runtime.parking import Parking, parking_of
 from salvor.runtime.policy import Fault, worst
 from salvor.runtime.shared import Shared
+from salvor.runtime.variables import apart
 from salvor.tools.context import Context, activate
 from salvor.tools.foreign import ForeignTable
 from salvor.tools.function import FunctionTool
@@ -114,7 +115,7 @@ class Execution:
         held = _Held(self._foreign)
         try:
             with activate(context):
-                await self._within(tool, values, context, held)
+                await apart(lambda: self._within(tool, values, context, held))
         except _StillRunning as still:
             gave_up.now()
             return still.overrun

@@ -31,6 +31,7 @@ from salvor.runtime.parks import MISSING, Missing
 from salvor.runtime.run import Run
 from salvor.runtime.session import Session
 from salvor.runtime.shared import Shared
+from salvor.runtime.upkeep import Upkeep
 from salvor.runtime.verbs import Verbs
 from salvor.runtime.waking import Waking
 from salvor.runtime.workflow import SINGLE, bind, define, single_call
@@ -107,6 +108,7 @@ class Runtime(Verbs):
         self._driving = Driving(self._host)
         self._waking = Waking(self._host)
         self._operator = Operator(self._host, self._waking)
+        self.upkeep = Upkeep(self._host)
         self.claims = OperatorClaims(self._host, self._operator, self._driving)
 
     async def __aenter__(self) -> Self:

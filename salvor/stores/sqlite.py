@@ -257,7 +257,8 @@ class SqliteStore:
 
     async def due(self, *, limit: int = 100) -> Sequence[str]:
         def page(db: sqlite3.Connection) -> Sequence[str]:
-            heads = map(self._leases.head, db.execute(sql.DUE, (self._leases.now(),)))
+            found = db.execute(sql.DUE, (self._leases.now(),))
+            heads = (self._leases.head(record[:-1]) for record in found)
             resting = (head.run_id for head in heads if head.lease is None)
             return list(islice(resting, limit))
 

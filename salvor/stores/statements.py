@@ -120,13 +120,16 @@ RUNS = (
     f"SELECT {_HEAD_COLUMNS}, first_recorded_at, last_recorded_at, {_WAIT_COLUMNS},"
     " cancels.reason, cancels.sender, cancels.asked_at"
     " FROM runs LEFT JOIN waits ON waits.run = runs.id LEFT JOIN cancels ON cancels.run = runs.id"
-    f" WHERE ({_PLACE}, runs.run_id) > (?, ?) AND ended IN (?, ?)"
-    f" ORDER BY {_PLACE}, runs.run_id LIMIT ?"
+    # The first condition follows from the second, and is what the index can be searched for.
+    f" WHERE {_PLACE} >= ?1 AND ({_PLACE}, runs.run_id) > (?1, ?2) AND ended IN (?3, ?4)"
+    f" ORDER BY {_PLACE}, runs.run_id LIMIT ?5"
 )
+# Two halves, each of which an index serves: an OR of them looks at every run.
 DUE = (
-    f"SELECT {_HEAD_COLUMNS} FROM runs"
-    " WHERE ended = 0 AND (due_at <= ?1 OR driver IS NOT NULL)"
-    " ORDER BY CASE WHEN due_at <= ?1 THEN due_at ELSE lease_until END, run_id"
+    f"SELECT {_HEAD_COLUMNS}, due_at FROM runs"
+    " WHERE due_at IS NOT NULL AND ended = 0 AND due_at <= ?1"
+    f" UNION ALL SELECT {_HEAD_COLUMNS}, lease_until FROM runs"
+    " WHERE driver IS NOT NULL AND ended = 0 AND (due_at IS NULL OR due_at > ?1) ORDER BY 13, 1"
 )
 
 RUN_TO_SIGNAL = "SELECT id, ended FROM runs WHERE run_id = ?"

@@ -79,7 +79,7 @@ def options(command: click.Command, path: str) -> list[tuple[str, str]]:
     ] or [(path, "")]
 
 
-GROUPS = ("approvals", "claims", "new", "plugins", "tools")
+GROUPS = ("approvals", "claims", "new", "plugins", "store", "tools")
 
 
 @pytest.mark.parametrize(("verb", "option"), options(cli, "salvor"))
