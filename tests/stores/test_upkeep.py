@@ -13,6 +13,7 @@ import pytest
 from salvor.events.records import Signal
 from salvor.run_errors import Unconfirmed
 from salvor.store_errors import StoreUnavailable
+from salvor.stores import statements as sql
 from salvor.stores.schema import connect
 from salvor.stores.sqlite import SqliteStore
 from salvor.testing.store_log import THERE, start_log, texts
@@ -160,3 +161,18 @@ async def test_a_damaged_event_does_not_keep_an_old_store_from_being_migrated(pa
     [row] = await store.runs()
     assert (row.head.run_id, row.head.ended) == ("run-1", False)
     await store.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "parameters"),
+    [(sql.DUE, (1,)), (sql.RUNS, (1, "run-1", 0, 1, 100)), (sql.COMMITTED_BY, ("run-1",))],
+    ids=["due", "runs", "committed"],
+)
+async def test_what_is_asked_again_and_again_does_not_look_at_everything(
+    path: Path, statement: str, parameters: tuple[Any, ...]
+) -> None:
+    await SqliteStore.open(path).close()
+    db = connect(str(path))
+    plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+    db.close()
+    assert [step for step in plan if step.startswith("SCAN")] == []
