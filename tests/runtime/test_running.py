@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import AsyncIterator
+from contextvars import ContextVar
 
 import anyio
 import pytest
@@ -22,6 +23,8 @@ from salvor.tools.decorator import tool
 from salvor.tools.injection import Depends
 
 pytestmark = pytest.mark.anyio
+
+COLOUR: ContextVar[str] = ContextVar("COLOUR", default="none")
 
 
 async def test_so_many_bodies_run_at_a_time_and_the_others_wait_for_their_turn() -> None:
@@ -111,6 +114,49 @@ async def test_an_inline_tool_runs_on_the_loops_own_thread(runtime: Runtime) -> 
     assert isinstance(result, Completed)
     assert result.output[0] == threading.get_ident()
     assert result.output[1] != threading.get_ident()
+
+
+@pytest.mark.parametrize("kind", ["in a thread", "async", "inline", "async with a dependency"])
+async def test_context_variables_go_into_a_tool_and_do_not_come_out(
+    runtime: Runtime, kind: str
+) -> None:
+    async def lighter() -> AsyncIterator[str]:
+        token = COLOUR.set(f"light {COLOUR.get()}")
+        yield COLOUR.get()
+        COLOUR.reset(token)
+
+    def paint() -> str:
+        """Paint."""
+        seen = COLOUR.get()
+        COLOUR.set("of a tool")
+        return seen
+
+    async def paint_async() -> str:
+        """Paint."""
+        await anyio.sleep(0)
+        return paint()
+
+    async def paint_lighter(_: str = Depends(lighter)) -> str:
+        """Paint."""
+        return COLOUR.get()
+
+    body = {"async": paint_async, "async with a dependency": paint_lighter}.get(kind, paint)
+    painted = tool(effect="read", inline=kind == "inline")(body)
+
+    @workflow
+    async def flow(run: Run) -> list[str]:
+        return [await run.call(painted), await run.call(painted), COLOUR.get()]
+
+    async def in_colour(colour: str) -> None:
+        COLOUR.set(colour)
+        result = await runtime.run(flow)
+        seen = f"light {colour}" if "dependency" in kind else colour
+        assert isinstance(result, Completed)
+        assert result.output == [seen, seen, colour]
+
+    async with anyio.create_task_group() as group:
+        for colour in ("red", "green", "blue"):
+            group.start_soon(in_colour, colour)
 
 
 async def test_progress_reaches_whoever_asked_for_it() -> None:
