@@ -19,6 +19,20 @@ from salvor.cli.main import main
 main()
 """
 
+_FIRST_TOOL = """\
+from salvor import Registry, tool
+@tool(effect="read")
+def find(name: str, count: int = 1) -> str:
+    "Find."
+    return name
+Registry().add(find)
+"""
+
+_FIRST_MODEL = """\
+from pydantic import create_model
+create_model("find", name=(str, ...), count=(int, 1)).model_json_schema()
+"""
+
 PAIRS = {
     "import salvor": ("import salvor", "pass"),
     "from salvor import tool": ("from salvor import tool", "pass"),
@@ -26,8 +40,12 @@ PAIRS = {
         "from salvor import Registry",
         "from pydantic import BaseModel",
     ),
+    "a first tool registered": (_FIRST_TOOL, _FIRST_MODEL),
     "salvor --version": (_VERSION, "import click"),
 }
+
+
+_CALLED = {"pass": "bare python", _FIRST_MODEL: "create_model + schema"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +69,7 @@ def _pair(ours: str, other: str) -> Import:
         ours=statistics.median(our for our, _ in times),
         other=statistics.median(their for _, their in times),
         ratio=statistics.median(our / their for our, their in times),
-        compared_to="bare python" if other == "pass" else other,
+        compared_to=_CALLED.get(other, other),
     )
 
 
