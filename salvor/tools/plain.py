@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from math import isfinite
 from typing import Any, Literal, get_origin
 
 from pydantic import BaseModel
@@ -31,14 +31,16 @@ def to_json(value: Any, *, what: str = "the value", whole: bool = False) -> Json
     Raises:
         JsonRefused: naming the place of what has no JSON form.
     """
-    return as_json(_Plain(what, whole).of(value, 0), what=what)
+    return as_json(_Plain(what, whole, value).of(value, 0), what=what)
 
 
-def not_finite(value: Any, place: str = "") -> str | None:
+def not_finite(value: Any) -> str | None:
     """Where a value holds a number that is not finite, as a JSON Pointer; `None` for nowhere."""
+    return next(_places(value, lambda leaf: isinstance(leaf, float) and not isfinite(leaf)), None)
+
+
+def _places(value: Any, test: Callable[[Any], bool], place: str = "") -> Iterator[str]:
     items: Iterable[tuple[Any, Any]] = ()
-    if isinstance(value, float):
-        return None if math.isfinite(value) else place
     if isinstance(value, BaseModel):
         items = (*value.__dict__.items(), *(value.__pydantic_extra__ or {}).items())
     elif isinstance(value, Mapping):
@@ -47,18 +49,29 @@ def not_finite(value: Any, place: str = "") -> str | None:
         items = enumerate(value)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         items = vars(value).items() if hasattr(value, "__dict__") else ()
-    found = (not_finite(item, pointer(place, str(name))) for name, item in items)
-    return next((one for one in found if one is not None), None)
+    elif test(value):
+        yield place
+    for name, item in items:
+        yield from _places(item, test, pointer(place, str(name)))
+
+
+def _formless(leaf: Any) -> bool:
+    try:
+        to_jsonable_python(leaf)
+    except (PydanticSerializationError, ValueError, TypeError):
+        return True
+    return False
 
 
 class _Plain:
     """One conversion: what is converted, for messages, and how models are dumped."""
 
-    __slots__ = ("what", "whole")
+    __slots__ = ("root", "what", "whole")
 
-    def __init__(self, what: str, whole: bool) -> None:
+    def __init__(self, what: str, whole: bool, root: Any) -> None:
         self.what = what
         self.whole = whole
+        self.root = root
 
     def of(self, value: Any, depth: int) -> Any:
         kind = type(value)
@@ -114,8 +127,15 @@ class _Plain:
             reason = str(error).partition("\n")[0]
             name = type(value).__qualname__
             raise JsonRefused(
-                f"{self.what} is not JSON: a {name} has no JSON form ({reason})."
+                f"{self.what} is not JSON{self._at()}: a {name} has no JSON form ({reason})."
             ) from None
+
+    def _at(self) -> str:
+        try:
+            place = next(_places(self.root, _formless), "")
+        except RecursionError:  # it holds itself
+            place = ""
+        return f" at {place}" if place else ""
 
     def _as_set(self, model: BaseModel, depth: int) -> BaseModel:
         # A copy that dumps what was passed: tags count as set, and sets come in order.

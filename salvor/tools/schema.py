@@ -11,7 +11,6 @@ from pydantic_core import PydanticSerializationError, ValidationError
 from salvor.errors import JsonRefused, OutputRefused, Problem, ToolDefinitionError
 from salvor.tools.contract import place_of
 from salvor.tools.plain import not_finite, to_json
-from salvor.tools.wording import got
 from salvor.values import MAX_OUTPUT_BYTES, JsonObject, JsonValue, as_json, canonical_json
 
 
@@ -143,9 +142,11 @@ class ValueType:
         return text
 
     def _unlike(self, value: Any, error: Exception) -> OutputRefused:
-        lines = [line.strip() for line in str(error).splitlines()]
-        reason = next((line for line in lines if "Expected" in line), lines[0])
-        return self._refused("", "a value of the declared type", f"{got(value)} ({reason})")
+        from salvor.tools.unlike import unlike  # which only a refusal needs
+
+        assert self._dump is not None
+        problems = unlike(value, self._dump, self._validator.validate_json, error)
+        return OutputRefused(tool=self.where, problems=problems)
 
     def _refused(self, place: str, expected: str, came: str) -> OutputRefused:
         problem = Problem(pointer=place, expected=expected, got=came)

@@ -151,8 +151,44 @@ def test_what_is_not_of_the_type_is_refused(annotation: Any, value: Any) -> None
 
 
 def test_a_refusal_says_what_came() -> None:
-    assert "a value of the declared type" in str(refused(int, "5"))
-    assert '"5"' in str(refused(int, "5"))
+    assert '/: expected an integer, got the text "5"' in str(refused(int, "5"))
+    assert str(refused(list[int], {5})).endswith(
+        "/: expected a value of the declared type, got a value of the type set "
+        "(Expected `list[int]`)"
+    )
+
+
+class Report(TypedDict):
+    numbers: set[int]
+    extra: object
+
+
+UNLIKE: list[tuple[Any, Any, list[str]]] = [
+    (Report, {"numbers": {1, 2}, "extra": object()}, ["/extra"]),
+    (dict[str, Any], {"a/b": [1, object()], "c": object()}, ["/a~1b/1", "/c"]),
+    (Stats, Stats(anything={"sd": [object()]}), ["/anything/sd/0"]),
+    (list[Receipt], [Receipt.model_construct(id="a"), Receipt.model_construct(id=5)], ["/1/id"]),
+    (dict[str, list[int]], {"a": [1], "b": [1, "2"]}, ["/b/1"]),
+    (Any, {"a": [1, {"b": object()}]}, ["/a/1/b"]),
+    (Any, [Stats(anything=object())], ["/0/anything"]),
+]
+
+
+@pytest.mark.parametrize(("annotation", "value", "places"), UNLIKE)
+def test_a_refusal_names_the_place_of_what_is_unlike(
+    annotation: Any, value: Any, places: list[str]
+) -> None:
+    message = str(refused(annotation, value))
+
+    assert all(f"{place}: " in message for place in places)
+    assert " at 0x" not in message
+
+
+def test_sets_are_written_where_they_are_declared() -> None:
+    assert typed(Report).encode({"numbers": {1, 2}, "extra": None}) == {
+        "numbers": [1, 2],
+        "extra": None,
+    }
 
 
 @pytest.mark.parametrize("annotation", [Any, dict[str, Any], dict[str, float | list[float]]])
@@ -242,7 +278,9 @@ def test_bytes_of_a_model_are_what_that_model_makes_of_them() -> None:
 def test_a_result_that_a_serialiser_makes_no_json_of_is_refused() -> None:
     odd = Annotated[int, PlainSerializer(lambda value: object())]
 
-    assert "Unable to serialize" in str(refused(odd, 1))
+    assert "expected a value that JSON can carry, got a value of the type object" in str(
+        refused(odd, 1)
+    )
 
 
 def test_a_model_that_takes_more_is_published_open() -> None:
