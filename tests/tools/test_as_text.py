@@ -13,7 +13,7 @@ from salvor.errors import JsonRefused, SalvorError
 from salvor.tools.arguments import parsed_at_once
 from salvor.tools.decorator import tool
 from salvor.tools.function import function_tool
-from salvor.values import canonical_json, parse_object
+from salvor.values import LONG_WHOLE, canonical_json, parse_object
 
 
 @tool(effect="read")
