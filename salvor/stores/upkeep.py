@@ -36,7 +36,7 @@ def copied(db: sqlite3.Connection, path: str) -> None:
             part = os.path.join(place, "copy.db")
             _copy(db, part)
             os.rename(part, path)
-        _sync(folder)
+        sync_folder(folder)
     except (sqlite3.Error, OSError) as error:
         raise StoreUnavailable(
             f"the backup {path} cannot be written: {error}.",
@@ -55,7 +55,8 @@ def _copy(db: sqlite3.Connection, path: str) -> None:
         target.close()
 
 
-def _sync(folder: str) -> None:
+def sync_folder(folder: str) -> None:
+    """Make the names in a directory durable."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
