@@ -70,7 +70,7 @@ def test_whatever_is_written_as_json_is_read_alike(
 ) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     same(text)
-    if "\\" not in text:
+    if "\\" not in text and not LONG_WHOLE.search(text):
         assert parsed_at_once(text) is not None
 
 
