@@ -24,12 +24,17 @@ def row_hash(prev_hash: str, run_id: str, seq: int, envelope: str) -> str:
 
 
 class ChainCheck:
-    """Checks the rows of one log, page by page, against each other and against the head."""
+    """Checks the rows of one log, page by page, against each other and against the head.
 
-    def __init__(self, run_id: str) -> None:
+    Args:
+        run_id: Whose log it is.
+        known: Where the rows that were checked before end; only later ones are handed in.
+    """
+
+    def __init__(self, run_id: str, known: Head | None = None) -> None:
         self._run_id = run_id
-        self._hash = GENESIS
-        self._next = 0
+        self._hash = GENESIS if known is None else known.head_hash
+        self._next = 0 if known is None else known.length
 
     @property
     def head_hash(self) -> str:

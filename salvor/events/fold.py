@@ -24,6 +24,7 @@ from salvor.events.vocabulary import (
     RunStarted,
     SleepStarted,
     Suspended,
+    ToolCallCompleted,
     ToolCallRequested,
     UnresolvedWrite,
     WorkflowRef,
@@ -114,12 +115,36 @@ class RunState:
         return self.pending if isinstance(self.pending, ToolCallRequested) else None
 
 
-def fold(envelopes: Iterable[Envelope]) -> RunState:
-    """The state after these events; total over every prefix of a log."""
-    state, last = RunState(), None
+_NOTHING = RunState()
+
+
+def fold(envelopes: Iterable[Envelope], state: RunState = _NOTHING) -> RunState:
+    """The state after these events; total over every prefix of a log.
+
+    Args:
+        envelopes: The events, in order.
+        state: The state before them.
+    """
+    last, called = None, None
     for last in envelopes:
-        state = _moved(state, last)
+        event = last.event
+        if called is not None:
+            # Most of a log is calls, and one that ended leaves the state as it was before.
+            opened, called = called, None
+            if isinstance(event, ToolCallCompleted):
+                continue
+            state = _moved(state, opened)
+        if isinstance(event, ToolCallRequested) and _between_calls(state):
+            called = last
+        else:
+            state = _moved(state, last)
+    if called is not None:
+        state = _moved(state, called)
     return state if last is None else replace(state, next_seq=last.seq + 1)
+
+
+def _between_calls(state: RunState) -> bool:
+    return state.status == "running" and state.pending is None
 
 
 def after(state: RunState, envelope: Envelope) -> RunState:

@@ -141,8 +141,8 @@ class Driving:
         cursor = Cursor(run_id, look.envelopes)
         started = cursor.begin(definition.hash, definition.title)
         assert started is not None
-        assert isinstance(started.input, dict)
-        _, body = definition.prepare(started.input)
+        # The workflow may change what it is given, and the look is still in use.
+        _, body = definition.prepare(parse_object(canonical_json(started.input)))
         nobody = Fence(run_id=run_id, epoch=-1, token="")  # every append would be refused
         recorder = Recorder(
             self._host.store, self._host.clock, fence=nobody, head=look.head, last=look.last

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import islice
 
 from salvor.errors import Extent, OutputRefused, Problem
 from salvor.events.claims import Claim
 from salvor.events.fold import Park, fold
-from salvor.events.log import read_log
+from salvor.events.log import read_log, read_on
 from salvor.events.records import Driver, LateResult, RunRow, Wait
 from salvor.events.skim import Entry, skim_log
 from salvor.events.vocabulary import Envelope, RunAbandoned, UnresolvedWrite
@@ -90,6 +91,12 @@ class Operator:
         """Read and fold a run's log."""
         envelopes, head = await read_log(self._host.store, run_id)
         return Look(envelopes=envelopes, head=head, state=fold(envelopes))
+
+    async def look_again(self, look: Look) -> Look:
+        """Where the run stands by now: only what was added since is read."""
+        envelopes, head = await read_on(self._host.store, look.envelopes, look.head)
+        state = fold(islice(envelopes, look.head.length, None), look.state)
+        return Look(envelopes=envelopes, head=head, state=state)
 
     async def history(self, run_id: str) -> History:
         """A run's log and late results."""

@@ -235,10 +235,12 @@ class Runtime(Verbs):
         look = await self._operator.look(run_id)
         definition = self._driving.definition(look.state, workflow)
         if not isinstance(answer, Missing):
-            await self.answer(run_id, answer, park=park, by=by, workflow=workflow)
+            look = await self._answered(look, answer, park=park, by=by, workflow=workflow)
         else:
             await self._waking.woken(look)
-        return await self._go_on(run_id, definition, accept_changes=accept_changes)
+        state = (await self._operator.look_again(look)).state
+        del look  # the drive reads for itself: one log at a time is in memory
+        return await self._go_on(run_id, state, definition, accept_changes=accept_changes)
 
     def keyed(self, name: str) -> Keyed[Any]:
         """The run of that name: started by whoever comes first, gone on with by the others."""

@@ -56,13 +56,18 @@ class Verbs(ABC):
             AnswerConflict, DeadlinePassed: somebody or something answered first.
         """
         look = await self._operator.look(parse_run_id(run_id))
+        return (await self._answered(look, answer, park=park, by=by, workflow=workflow)).state
+
+    async def _answered(
+        self, look: Look, answer: JsonValue, *, park: int | None, by: str | None, workflow: Any
+    ) -> Look:
         found = self._operator.check_answer(look, answer, park)
         if found.call is None:
             definition = self._loaded(look, workflow)
             if definition is not None:
                 await self._driving.check_answer(definition, look, answer)
         await self._waking.answered(look, found, answer, by=by)
-        return await self.state(run_id)
+        return await self._operator.look_again(look)
 
     async def approve(
         self,
@@ -177,7 +182,9 @@ class Verbs(ABC):
             if look.state.sleep is not None:
                 raise NotYet(run_id=run_id, until=look.state.sleep.wake_at)
             return resting
-        return await self._go_on(run_id, definition, operator=False)
+        state = (await self._operator.look_again(look)).state
+        del look, resting  # the drive reads for itself: one log at a time is in memory
+        return await self._go_on(run_id, state, definition, operator=False)
 
     async def wake_due(self, *, limit: int = 100) -> dict[str, RunResult[Any] | SalvorError]:
         """Wake every run that is due: one pass of a sweeper.
@@ -210,12 +217,12 @@ class Verbs(ABC):
     async def _go_on(
         self,
         run_id: str,
+        state: RunState,
         definition: Definition,
         *,
         operator: bool = True,
         accept_changes: bool = False,
     ) -> RunResult[Any]:
-        state = await self.state(run_id)
         if state.ended:
             return ended(run_id, state, definition)
         return await self._driving.resume(

@@ -1,6 +1,6 @@
 import pytest
 
-from salvor.events.fold import fold
+from salvor.events.fold import RunState, after, fold
 from salvor.events.graph import GraphRunStarted, NodeEntered, NodeExited
 from salvor.events.vocabulary import (
     Budget,
@@ -45,6 +45,20 @@ def test_every_prefix_of_a_log_has_a_status(length: int) -> None:
 
     assert state.status == STATUS_AFTER_EACH_EVENT[length]
     assert state.next_seq == length
+
+
+@pytest.mark.parametrize("length", range(len(FULL) + 1))
+def test_a_log_folds_as_one_event_after_the_other(length: int) -> None:
+    state = RunState()
+    for envelope in FULL[:length]:
+        state = after(state, envelope)
+
+    assert fold(FULL[:length]) == state
+
+
+@pytest.mark.parametrize("length", range(len(FULL) + 1))
+def test_a_fold_goes_on_from_where_another_ended(length: int) -> None:
+    assert fold(FULL[length:], fold(FULL[:length])) == fold(FULL)
 
 
 def test_a_park_is_shown_while_the_run_is_suspended_and_gone_afterwards() -> None:
