@@ -239,6 +239,7 @@ def _word(said: ToolSettings, line: int) -> Word:
 def _log_reports(plugins: Plugins) -> None:
     for report in plugins:
         if report.error is not None:
-            _log.warning("the plugin %s is left out: %s", report.id, report.error)
+            told = (report.id, report.version, report.error)
+            _log.warning("the plugin %s %s is left out: %s", *told)
     for warning in plugins.warnings:
         _log.warning("plugins: %s", warning)

@@ -77,8 +77,8 @@ def installed_tools() -> tuple[Registry, Plugins]:
     plugins = furnish(registry, find_config(config_asked()), strict=strict_asked())
     for failed in (report for report in plugins if report.error is not None):
         output.complain(
-            f"salvor: the plugin {failed.entry_point} of {failed.distribution} is left out: "
-            f"{failed.error}"
+            f"salvor: the plugin {failed.entry_point} of {failed.distribution} {failed.version} "
+            f"is left out: {failed.error}"
         )
     for warning in plugins.warnings:
         output.complain(f"salvor: {warning}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, get_args
@@ -55,10 +56,7 @@ class Hooks:
         try:
             self._manager.register(loaded, name=self._found.id)
         except pluggy.PluginValidationError as error:
-            raise PluginError(
-                f"{value} implements a hook for another version of salvor: {_last_line(error)}",
-                hint="Every hook takes one parameter, plugin.",
-            ) from None
+            raise _of_another_version(value, error) from None
         _check_pending(self._manager, value, marked)
 
     def register_tools(self, plugin: Plugin) -> None:
@@ -132,6 +130,16 @@ def _functions(loaded: Any) -> tuple[set[str], set[str]]:
         elif name in NAMES and callable(function):
             unmarked.add(name)
     return marked, unmarked
+
+
+def _of_another_version(value: str, error: pluggy.PluginValidationError) -> PluginError:
+    hook = re.search("for hook '(.*?)'", str(error))
+    unknown = sorted(set(re.findall(r"'(\w+)'", _last_line(error))))
+    return PluginError(
+        f"{value} implements {hook.group(1) if hook else 'a hook'} for another version of salvor: "
+        f"there is no {' and no '.join(unknown)} to hand over.",
+        hint="Every hook takes one parameter, plugin.",
+    )
 
 
 def _check_pending(manager: pluggy.PluginManager, value: str, marked: set[str]) -> None:

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 from salvor.plugins.hooks import GROUP
 
+HOST = "salvor-py"
+
 
 class EntryPointLike(Protocol):
     """What the loader needs of `importlib.metadata.EntryPoint`."""
@@ -128,8 +130,15 @@ def arranged(found: Iterable[Found]) -> tuple[Found, ...]:
     return tuple(kept.values())
 
 
-def _order(found: Found) -> tuple[str, str, bool, str]:
-    return found.distribution, found.entry.name, found.shadowed is not None, found.entry.value
+def _order(found: Found) -> tuple[bool, str, str, bool, str]:
+    # Ours come first: another plugin that takes one of their names is the one left out.
+    return (
+        found.distribution != HOST,
+        found.distribution,
+        found.entry.name,
+        found.shadowed is not None,
+        found.entry.value,
+    )
 
 
 def _found(entry: EntryPointLike, copy: Copy, shadowed: str | None) -> Found:

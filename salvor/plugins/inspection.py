@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from salvor.plugins.discovery import Copy, Found
+from salvor.plugins.discovery import HOST, Copy, Found
 from salvor.plugins.loader import Plugins
-from salvor.plugins.requirements import HOST, unmet
+from salvor.plugins.requirements import unmet
 from salvor.version import __version__
 
 FOREIGN = "salvor"

@@ -8,10 +8,8 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 
 from salvor.errors import PluginError
-from salvor.plugins.discovery import Found, normalised
+from salvor.plugins.discovery import HOST, Found, normalised
 from salvor.version import __version__
-
-HOST = "salvor-py"
 
 
 def unmet_host(found: Found) -> None:

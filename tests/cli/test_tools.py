@@ -162,7 +162,7 @@ def test_a_broken_plugin_is_named_and_stops_nothing(tmp_path: Path) -> None:
         r"^storm-tools +1\.2 +storm = storm_tools +failed ", plugins.stdout, re.MULTILINE
     )
     assert "salvor.builtin" in tools.stdout
-    assert tools.stderr.startswith("salvor: the plugin storm of storm-tools is left out: ")
+    assert tools.stderr.startswith("salvor: the plugin storm of storm-tools 1.2 is left out: ")
     assert "no wind" in tools.stderr
     assert salvor("--version").stderr == ""
 

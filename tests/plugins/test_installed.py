@@ -78,11 +78,11 @@ def test_each_broken_plugin_is_one_line_with_its_cause(site: Path, tmp_path: Pat
 
     assert "Traceback" not in ended.stderr
     assert [line.split(" is left out: ")[0].split(" of ")[1] for line in lines] == [
-        "acme-exiting",
-        "acme-misspelt",
-        "acme-needy",
-        "acme-raising",
-        "zz-conflicting",
+        "acme-exiting 0.1",
+        "acme-misspelt 0.1",
+        "acme-needy 1.0",
+        "acme-raising 0.1",
+        "zz-conflicting 0.1",
     ]
     assert lines[0].endswith("SystemExit: 3")
     assert lines[3].endswith("ImportError: no module named acme_core")
@@ -90,6 +90,24 @@ def test_each_broken_plugin_is_one_line_with_its_cause(site: Path, tmp_path: Pat
     assert "acme-needy 1.0 requires salvor-py>=99, and " in lines[2]
     assert "acme_good_plugin.py:4" in lines[4] and "zz_conflicting_plugin.py:4" in lines[4]
     assert lines[4].endswith("The first is of the plugin acme-good:main.")
+
+
+def test_a_plugin_that_takes_the_name_of_a_built_in_is_the_one_left_out(tmp_path: Path) -> None:
+    unpack(tmp_path / "site", wheel(tmp_path, "acme-first", "1.0", good("salvor_now")))
+
+    found = rows(salvor([tmp_path / "site"], "plugins", "list", cwd=tmp_path))
+    tools = salvor([tmp_path / "site"], "tools", "list", cwd=tmp_path)
+
+    assert {name: words[4] for name, words in found.items()} == {
+        "salvor-py": "loaded",
+        "acme-first": "failed",
+    }
+    assert ["salvor_now", "read", "-", "salvor.builtin"] in [
+        line.split()[:4] for line in tools.stdout.splitlines()
+    ]
+    [line] = tools.stderr.splitlines()
+    assert "acme-first 1.0 is left out" in line
+    assert "builtin.py:" in line and "acme_first_plugin.py:" in line
 
 
 def test_the_list_shows_what_came_of_each(site: Path, tmp_path: Path) -> None:

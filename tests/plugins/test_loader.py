@@ -212,8 +212,8 @@ def test_a_hook_with_another_parameter_is_a_failure() -> None:
 
     (report,) = load(Entry(salvor_register_tools))
 
-    assert "another version of salvor" in str(report.error)
-    assert "'registry'" in str(report.error)
+    assert "salvor_register_tools for another version of salvor" in str(report.error)
+    assert "there is no registry to hand over" in str(report.error)
 
 
 def test_an_async_hook_is_a_failure() -> None:
