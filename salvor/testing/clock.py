@@ -56,3 +56,11 @@ class FakeIds:
     def _next(self) -> int:
         self._count += 1
         return self._count
+
+
+class SmallIds(FakeIds):
+    """The same with small random numbers, which leave no pause between attempts."""
+
+    def random(self) -> int:
+        """The next number."""
+        return self._next()

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from salvor.events.records import Append, Stands
+from salvor.events.records import Append, Row, Settlement, Stands
 from salvor.events.store import Store
 from salvor.values import JsonObject, JsonValue
 
 When = Literal["before", "during", "after"]
 
-_VARIABLE = "SALVOR_CRASH_AT"
+VARIABLE = "SALVOR_CRASH_AT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +44,37 @@ class CrashPoint:
 
 def crash_here(place: str, when: When) -> None:
     """Kill this process if it was started to die at this point."""
-    if os.environ.get(_VARIABLE) == str(CrashPoint(place, when)):
+    if os.environ.get(VARIABLE) == str(CrashPoint(place, when)):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 class CrashingStore:
-    """A store whose process may die around an append; everything else is the store's own."""
+    """A store whose process may die around a write to a log; the rest is the store's own."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def append(self, append: Append) -> Stands | None:
         """Append, with a crash point before and after each event."""
-        for row in append.rows:
-            crash_here(f"event {row.seq}", "before")
+        _crash_at(append.rows, "before")
         seen = await self._store.append(append)
         if seen is None:
-            for row in append.rows:
-                crash_here(f"event {row.seq}", "after")
+            _crash_at(append.rows, "after")
         return seen
+
+    async def settle(self, settlement: Settlement) -> None:
+        """Settle, with the same crash points."""
+        _crash_at(settlement.rows, "before")
+        await self._store.settle(settlement)
+        _crash_at(settlement.rows, "after")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
+
+
+def _crash_at(rows: Sequence[Row], when: When) -> None:
+    for row in rows:
+        crash_here(f"event {row.seq}", when)
 
 
 def crashing(store: Store) -> Store:
@@ -147,7 +156,7 @@ class CrashRun:
         }
         return subprocess.Popen(
             [sys.executable, "-m", "salvor.testing.child", json.dumps(order)],
-            env={**os.environ, **self._env, _VARIABLE: str(crash) if crash else ""},
+            env={**os.environ, **self._env, VARIABLE: str(crash) if crash else ""},
             stdin=subprocess.DEVNULL if gate < 0 else gate,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
