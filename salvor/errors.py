@@ -228,8 +228,9 @@ class ToolFailure(SalvorError):
 class ToolFailed(SalvorError):
     """A call ended in a recorded failure; the same live and on replay.
 
-    ``kind`` is ``invalid_input``, ``handler``, ``output`` or ``claim``; ``extent`` says what
-    the call may have done; ``attempts`` counts the executions.
+    ``kind`` is ``invalid_input``, ``unknown_tool``, ``denied``, ``claim``, ``handler``,
+    ``timeout`` or ``output_serialization``; ``extent`` says what the call may have done;
+    ``attempts`` counts the executions.
     """
 
     code = "tool_failed"

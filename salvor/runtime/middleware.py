@@ -135,12 +135,13 @@ async def _asked(guard: Guard, call: Call, step: _Step) -> Outcome:
 
 def _unexecuted(guard: Guard, call: Call, tool: FunctionTool, returned: Outcome) -> Known:
     if isinstance(returned, Failure):
-        return _fault(returned)
+        return replace(_fault(returned), kind="denied")
     if call.effect == "read" and isinstance(returned, Output):
         return _checked(guard, tool, returned.value, extent_of_refusal="no")
     return Fault(
         message=f"{guard.name} answered in place of the tool, which only a read allows",
         extent="no",
+        kind="denied",
         final=True,
     )
 

@@ -20,7 +20,7 @@ _ORDER: dict[Extent, int] = {"no": 0, "unknown": 1, "yes": 2}
 class Fault:
     """One failed execution.
 
-    ``kind`` is what published clients are told: ``handler``, or ``output_serialization``.
+    ``kind`` is what published clients are told: ``handler``, or what is known better.
     ``answer`` is the author's word that the exception is a final answer (DURABILITY A4);
     ``returned`` the canonical text of what the body had returned all the same.
     """
