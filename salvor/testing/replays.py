@@ -180,9 +180,9 @@ async def _texts(log: Log, run_id: str | None) -> Sequence[str]:
 async def _stored(store: Store, run_id: str | None) -> Sequence[str]:
     if run_id is None:
         runs = await store.runs(limit=2)
-        assert len(runs) == 1, (
-            f"the store holds {'no run' if not runs else 'several runs'}: say which, run_id=..."
-        )
+        if len(runs) != 1:
+            held = "several runs" if runs else "no run"
+            raise AssertionError(f"the store holds {held}: say which, run_id=...")
         run_id = runs[0].head.run_id
     envelopes, _ = await read_log(store, run_id)
     return [encode(envelope) for envelope in envelopes]
