@@ -1,4 +1,4 @@
-"""Print every figure: ``python -m benchmarks``; those beside others: ``... benchmarks peers``."""
+"""Print every figure: ``python -m benchmarks``; a part of them: ``... benchmarks peers``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import decorating, durable, imports, in_memory
+from benchmarks import decorating, durable, growth, imports, in_memory, resume
 from benchmarks import spent as spent_by
 from benchmarks.disk import disk_figures
 from benchmarks.peers.report import report
@@ -23,10 +23,11 @@ def main(arguments: Sequence[str]) -> None:
     """Measure and print, one section a table.
 
     Args:
-        arguments: Nothing for every figure, or ``peers`` for those beside other frameworks.
+        arguments: Nothing for every figure, ``peers`` for those beside other frameworks, or
+            ``long`` for those of long runs.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("section", nargs="?", choices=["peers"])
+    parser.add_argument("section", nargs="?", choices=["peers", "long"])
     section = parser.parse_args(arguments).section
     _machine()
     if section is None:
@@ -34,7 +35,10 @@ def main(arguments: Sequence[str]) -> None:
         _imports()
         _disk()
         _durable()
-    report()
+    if section in (None, "long"):
+        _long()
+    if section in (None, "peers"):
+        report()
 
 
 def _machine() -> None:
@@ -82,6 +86,7 @@ def _disk() -> None:
 _DURABLE = [
     ("1 run", 1, "note", False),
     ("16 runs, group commit", 16, "note", True),
+    ("128 runs, group commit", 128, "note", True),
     ("16 runs, declared keys", 16, "pay", True),
     ("16 runs, sync tool", 16, "thread", True),
 ]
@@ -103,6 +108,15 @@ def _durable() -> None:
             f"  {name:<28} {spent.wall:8.0f} in all   event loop's thread {spent.loop:6.0f}   "
             f"other threads {spent.others:6.0f}"
         )
+
+
+def _long() -> None:
+    print(
+        "\nResuming a run in a fresh process (memory: above one that resumes a run without calls)"
+    )
+    print(*resume.table(resume.compare()), sep="\n")
+    print("\nThe next durable call on SQLite when the log is long (median, in turn)")
+    print(*growth.table(asyncio.run(growth.compare())), sep="\n")
 
 
 if __name__ == "__main__":
