@@ -125,21 +125,21 @@ def _completed(event: ToolCallCompleted) -> JsonObject:
     if event.deduplicated_from is not None:
         origin = event.deduplicated_from
         payload["deduplicated_from"] = {"run_id": origin.run_id, "seq": origin.seq}
-    plain = event.outcome is None and event.attempts is None and event.settled_by is None
-    if plain and event.tool_digest is None:
-        return payload
-    _set(
-        payload,
-        settled_by=event.settled_by,
-        settled_caller=event.settled_caller,
-        outcome=event.outcome,
-        extent=event.extent,
-    )
+    if event.settled_by is not None:
+        payload["settled_by"] = event.settled_by
+    if event.settled_caller is not None:
+        payload["settled_caller"] = event.settled_caller
+    if event.outcome is not None:
+        payload["outcome"] = event.outcome
+    if event.extent is not None:
+        payload["extent"] = event.extent
     if event.attempts is not None:
         payload["attempts"] = [
             {"started": a.started, "cause": a.cause, "extent": a.extent} for a in event.attempts
         ]
-    return _set(payload, tool_digest=event.tool_digest)
+    if event.tool_digest is not None:
+        payload["tool_digest"] = event.tool_digest
+    return payload
 
 
 def _call(call: ParkedCall | None) -> JsonObject | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import MISSING, fields, replace
 from typing import Any, get_args
 
 import pytest
@@ -47,6 +48,7 @@ from salvor.events.vocabulary import (
     Usage,
 )
 from salvor.store_errors import MalformedLog
+from tests.events.test_codec import PINNED as PLAIN
 
 RUN = "00000000-0000-4000-8000-000000000001"
 AT = "2026-07-09T12:00:00Z"
@@ -207,33 +209,31 @@ JSON = st.recursive(
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 
 
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+JSON_FIELDS = ("input", "response", "request_body", "output", "input_schema")
+OTHERS: dict[str, st.SearchStrategy[Any]] = {
+    "call": st.none() | st.builds(ParkedCall, input=JSON, tool_digest=..., seq=...),
+    "default": st.none() | st.builds(Default, value=JSON),
+    "items": st.lists(JSON, max_size=3).map(tuple),
+    "labels": st.none() | st.dictionaries(TEXT, TEXT, min_size=1, max_size=2),
+    "forked_from": st.none() | st.builds(ForkedFrom, acknowledged_writes=...),
+    "observed": FLOATS,
+    "budget": st.builds(Budget, limit=FLOATS),
+}
+
+
 def events() -> st.SearchStrategy[Event]:
     st.register_type_strategy(str, TEXT)
     built: list[st.SearchStrategy[Any]] = [
-        st.builds(kind, **_fields(kind)) for kind in get_args(Event)
+        st.builds(kind, **{field.name: _values(field.name) for field in fields(kind)})
+        for kind in get_args(Event)
     ]
     return st.one_of(built)
 
 
-def _fields(kind: type[Any]) -> dict[str, st.SearchStrategy[Any]]:
-    json_fields = ("input", "response", "request_body", "output", "input_schema")
-    found: dict[str, st.SearchStrategy[Any]] = {
-        name: JSON for name in json_fields if name in kind.__dataclass_fields__
-    }
-    if "call" in kind.__dataclass_fields__:
-        call = st.builds(ParkedCall, input=JSON)
-        found["call"] = st.none() | call
-    if "default" in kind.__dataclass_fields__:
-        found["default"] = st.none() | st.builds(Default, value=JSON)
-    if "items" in kind.__dataclass_fields__:
-        found["items"] = st.lists(JSON, max_size=3).map(tuple)
-    if "labels" in kind.__dataclass_fields__:
-        found["labels"] = st.none() | st.dictionaries(TEXT, TEXT, min_size=1, max_size=2)
-    if kind is BudgetExceeded:
-        numbers = st.floats(allow_nan=False, allow_infinity=False)
-        found["observed"] = numbers
-        found["budget"] = st.builds(Budget, limit=numbers)
-    return found
+def _values(field: str) -> Any:
+    """Values of a field, the optional ones included: by default none of those is given."""
+    return JSON if field in JSON_FIELDS else OTHERS.get(field, ...)
 
 
 @given(events())
@@ -242,8 +242,38 @@ def test_every_event_reads_back_the_same(event: Event) -> None:
     found = decode(text, run_id=RUN, seq=3)
 
     assert encode(found) == text
-    if "labels" not in type(event).__dataclass_fields__:
-        assert found.event == event
+    assert found.event == event
+
+
+def alone() -> list[Event]:
+    """Every pinned event with one of its optional fields, and no other."""
+    found: list[Event] = []
+    for event, _ in (*PLAIN, *PINNED):
+        optional = {f.name: f.default for f in fields(event) if f.default is not MISSING}
+        given = [name for name, default in optional.items() if getattr(event, name) != default]
+        for name in given:
+            found.append(replace(event, **{**optional, name: getattr(event, name)}))
+    return found
+
+
+@pytest.mark.parametrize("event", alone())
+def test_each_optional_field_is_written_without_the_others(event: Event) -> None:
+    text = encode(Envelope(run_id=RUN, seq=3, recorded_at=AT, event=event))
+
+    assert decode(text, run_id=RUN, seq=3).event == event
+
+
+def test_the_barest_and_the_fullest_form_of_every_kind_is_pinned() -> None:
+    pinned = [event for event, _ in (*PLAIN, *PINNED)]
+    for kind in get_args(Event):
+        optional = {f.name: f.default for f in fields(kind) if f.default is not MISSING}
+        given = [
+            {name for name, default in optional.items() if getattr(event, name) != default}
+            for event in pinned
+            if type(event) is kind
+        ]
+        assert set() in given, f"{kind.kind} with required fields alone"
+        assert set().union(*given) == set(optional), kind.kind
 
 
 @pytest.mark.parametrize(
