@@ -16,6 +16,7 @@ from salvor.runtime.looking import Look
 from salvor.runtime.operator import Operator, check_output
 from salvor.runtime.recorder import sealed_rows
 from salvor.runtime.resolve import NotDone, Resolution, ResolvedFailure, ResolvedOutput, resolved
+from salvor.runtime.words import check_words
 from salvor.values import JsonValue, canonical_json, content_hash
 
 
@@ -161,6 +162,7 @@ class OperatorClaims:
     def _entry(
         self, claim: Claim, verb: str, reason: str, evidence: str | None, by: str
     ) -> ClaimEntry:
+        check_words(name=by, reason=reason, evidence=evidence)
         if not reason.strip() or not by.strip():
             raise ValueError("a reason and a name are needed: both go into the claim log.")
         return ClaimEntry(

@@ -12,6 +12,7 @@ from salvor.events.vocabulary import (
     failure_output,
 )
 from salvor.run_errors import NotDoneRefused
+from salvor.runtime.words import check_words
 from salvor.values import JsonValue
 
 
@@ -62,6 +63,7 @@ def resolved(
             None,
         )
     if isinstance(resolution, ResolvedFailure):
+        check_words(message=resolution.message)
         extent, kind, outcome = resolution.extent, "handler", "error"
         message = resolution.message
     else:

@@ -18,6 +18,7 @@ from salvor.runtime.outcome import Parked, RunResult
 from salvor.runtime.parks import checked_name
 from salvor.runtime.resolve import Resolution, ResolvedOutput
 from salvor.runtime.waking import Waking
+from salvor.runtime.words import check_words
 from salvor.runtime.workflow import Definition
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonValue, as_json, canonical_json, parse_run_id
@@ -61,6 +62,7 @@ class Verbs(ABC):
     async def _answered(
         self, look: Look, answer: JsonValue, *, park: int | None, by: str | None, workflow: Any
     ) -> Look:
+        check_words(name=by)
         found = self._operator.check_answer(look, answer, park)
         if found.call is None:
             definition = self._loaded(look, workflow)
@@ -84,6 +86,7 @@ class Verbs(ABC):
             WrongState: it asks for none.
             AnswerConflict, DeadlinePassed: somebody or something answered first.
         """
+        check_words(name=by, note=note)
         look = await self._operator.look(parse_run_id(run_id))
         if look.state.park is None or not look.state.park.wants_approval:
             raise WrongState(
@@ -126,6 +129,7 @@ class Verbs(ABC):
             RunEnded: the run has ended.
         """
         checked_name(name)
+        check_words(name=by, sender_id=sender_id)
         as_json(payload, what="the payload")
         run_id = parse_run_id(run_id)
         look = await self._operator.look(run_id)
@@ -151,6 +155,7 @@ class Verbs(ABC):
             RunEnded: it has ended.
             WrongState: it needs reconciliation first.
         """
+        check_words(name=by, reason=reason)
         run_id = parse_run_id(run_id)
         look = await self._operator.look(run_id)
         if look.state.status == "needs-reconciliation" and look.head.lease is None:
@@ -251,6 +256,7 @@ class Verbs(ABC):
             LeaseHeld: somebody drives it.
             NotDoneRefused: "never happened" without the word that the worker is dead.
         """
+        check_words(name=by)
         look = await self._operator.look(parse_run_id(run_id))
         if tool is None:
             tool = self._driving.tool_of(look, needed=isinstance(resolution, ResolvedOutput))
@@ -283,6 +289,7 @@ class Verbs(ABC):
             WrongState, NotDoneRefused: what its open call did has to be said, or cannot be
                 said yet.
         """
+        check_words(name=by, reason=reason)
         look = await self._operator.look(parse_run_id(run_id))
         wish = Abandonment(
             reason=reason, by=by, happened=happened, worker_dead=worker_dead, force=force

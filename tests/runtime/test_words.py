@@ -1,0 +1,105 @@
+"""What people say that no log can hold is refused in a sentence, and nothing is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from salvor.errors import JsonRefused
+from salvor.runtime.outcome import Completed, OpenWrite, Parked
+from salvor.runtime.resolve import ResolvedFailure, ResolvedOutput
+from salvor.runtime.run import Run
+from salvor.runtime.runtime import Runtime
+from salvor.runtime.workflow import workflow
+from salvor.tools.decorator import tool
+
+pytestmark = pytest.mark.anyio
+
+HALF = "half\udcaf"
+
+
+@tool(effect="write", idempotency_key="key")
+def crash(key: str) -> str:
+    """Leave it open what happened."""
+    raise RuntimeError("gone")
+
+
+@workflow
+async def asking(run: Run) -> str:
+    return await run.suspend("Which?", str)
+
+
+@workflow
+async def crashing(run: Run) -> str:
+    return await run.call(crash, "a")
+
+
+PARKED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("answer", ("red",), {"by": HALF}),
+    ("answer", (HALF,), {}),
+    ("approve", (True,), {"by": HALF}),
+    ("approve", (True,), {"note": HALF}),
+    ("signal", (HALF,), {}),
+    ("signal", ("go", HALF), {}),
+    ("signal", ("go", float("nan")), {}),
+    ("signal", ("go",), {"by": HALF}),
+    ("signal", ("go",), {"sender_id": HALF}),
+    ("cancel", (), {"by": HALF}),
+    ("cancel", (), {"reason": HALF}),
+    ("abandon", (), {"by": HALF}),
+    ("abandon", (), {"reason": HALF}),
+]
+
+
+@pytest.mark.parametrize(("verb", "args", "words"), PARKED)
+async def test_a_verb_refuses_words_that_no_log_can_hold(
+    runtime: Runtime, verb: str, args: tuple[Any, ...], words: dict[str, Any]
+) -> None:
+    parked = await runtime.run(asking)
+    before = await runtime.history(parked.run_id)
+
+    with pytest.raises(JsonRefused, match=r"half a surrogate pair|nan is not a JSON number"):
+        await getattr(runtime, verb)(parked.run_id, *args, **words)
+
+    assert isinstance(parked, Parked)
+    assert (await runtime.history(parked.run_id)).texts == before.texts
+    await runtime.answer(parked.run_id, "red", by="ada")
+    assert isinstance(await runtime.resume(parked.run_id, asking), Completed)
+
+
+OPEN: list[tuple[Any, dict[str, Any]]] = [
+    (ResolvedOutput(output="paid"), {"by": HALF}),
+    (ResolvedOutput(output=HALF), {}),
+    (ResolvedFailure(message=HALF, extent="yes"), {}),
+]
+
+
+@pytest.mark.parametrize(("resolution", "words"), OPEN)
+async def test_a_resolution_that_no_log_can_hold_is_refused(
+    runtime: Runtime, resolution: Any, words: dict[str, Any]
+) -> None:
+    left = await runtime.run(crashing)
+
+    with pytest.raises(JsonRefused, match="half a surrogate pair"):
+        await runtime.resolve(left.run_id, resolution, tool=runtime.registry.get("crash"), **words)
+
+    assert isinstance(left, OpenWrite)
+    await runtime.resolve(left.run_id, ResolvedOutput(output="paid"))
+    assert isinstance(await runtime.resume(left.run_id, crashing), Completed)
+
+
+@pytest.mark.parametrize("said", ["reason", "by", "evidence"])
+async def test_a_claim_is_not_settled_with_words_that_no_log_can_hold(
+    runtime: Runtime, said: str
+) -> None:
+    await runtime.run(crashing)
+    (claim,) = await runtime.claims.list()
+    words = {"reason": "it is in the ledger", "by": "ada", "evidence": "page 4"}
+
+    with pytest.raises(JsonRefused, match="half a surrogate pair"):
+        await runtime.claims.settle(claim.id, ResolvedOutput("paid"), **{**words, said: HALF})
+
+    assert (await runtime.claims.show(claim.id)).state == "held"
+    settled = await runtime.claims.settle(claim.id, ResolvedOutput("paid"), **words)
+    assert settled.state == "committed"
