@@ -12,10 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from salvor.events.described import described
 from salvor.events.difference import difference, shown
 from salvor.events.encoding import ENCODERS
 from salvor.events.guard import misplaced
 from salvor.events.vocabulary import (
+    TERMINAL,
+    BudgetExceeded,
     Envelope,
     Event,
     ModelCallCompleted,
@@ -81,6 +84,7 @@ class Answered:
     park: Suspended | SleepStarted
     input: JsonValue
     by: str | None = None
+    inbox_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +236,15 @@ class Cursor:
             return intent
         return RecordedModel(intent=intent, completion=completion)
 
+    def budget(self, exceeded: BudgetExceeded) -> Resumed | BudgetExceeded | None:
+        """What let the run go on after that budget, or the recorded event where it still waits.
+
+        Kind, limit and what was observed are compared.
+        """
+        if not self.marker(exceeded):
+            return None
+        return self._take(Resumed, "a larger budget") or exceeded
+
     def marker(self, event: Event) -> bool:
         """Whether this very event is recorded: a graph's marker, or a budget's end.
 
@@ -272,7 +285,9 @@ class Cursor:
         if over is None:
             return Waiting(seq=position, park=event)
         if isinstance(over, Resumed):
-            return Answered(seq=position, park=event, input=over.input, by=over.by)
+            return Answered(
+                seq=position, park=event, input=over.input, by=over.by, inbox_id=over.inbox_id
+            )
         return Answered(seq=position, park=event, input=None)
 
     def _compare_park(
@@ -291,10 +306,13 @@ class Cursor:
 
     def _take(self, kind: type[E], asked: str) -> E | None:
         if self.live:
+            last = self._events[-1] if self._events else None
+            if isinstance(last, TERMINAL):
+                raise self._diverges(len(self._events) - 1, "kind", described(last), asked)
             return None
         event = self._events[self._position]
         if not isinstance(event, kind):
-            raise self._diverges(self._position, "kind", event.kind, asked)
+            raise self._diverges(self._position, "kind", described(event), asked)
         self._position += 1
         return event
 

@@ -251,8 +251,7 @@ def alone() -> list[Event]:
     for event, _ in (*PLAIN, *PINNED):
         optional = {f.name: f.default for f in fields(event) if f.default is not MISSING}
         given = [name for name, default in optional.items() if getattr(event, name) != default]
-        for name in given:
-            found.append(replace(event, **{**optional, name: getattr(event, name)}))
+        found += [replace(event, **{**optional, name: getattr(event, name)}) for name in given]
     return found
 
 

@@ -23,9 +23,12 @@ from salvor.events.vocabulary import (
     Event,
     ModelCallCompleted,
     ModelCallRequested,
+    NowObserved,
     ParkedCall,
     Resumed,
     RunAbandoned,
+    RunCompleted,
+    RunFailed,
     SleepCompleted,
     SleepStarted,
     Suspended,
@@ -60,7 +63,7 @@ def test_a_signal_waits_until_it_came() -> None:
     step = at(SIGNAL, Resumed(input=5, inbox_id=1, by="desk")).suspend("paid?", {}, signal="paid")
 
     assert at(SIGNAL).suspend("paid?", {}, signal="paid") == Waiting(seq=1, park=SIGNAL)
-    assert step == Answered(seq=1, park=SIGNAL, input=5, by="desk")
+    assert step == Answered(seq=1, park=SIGNAL, input=5, by="desk", inbox_id=1)
 
 
 def test_deadline_and_default_are_those_of_the_record() -> None:
@@ -185,3 +188,45 @@ def test_the_next_event_can_be_looked_at() -> None:
     assert cursor.upcoming == SIGNAL
     cursor.suspend("paid?", {}, signal="paid")
     assert cursor.upcoming is None
+
+
+def test_a_spent_budget_waits_until_there_is_more() -> None:
+    spent = budget(3, 4)
+
+    assert at().budget(spent) is None
+    assert at(spent).budget(spent) == spent
+    assert at(spent, Resumed(input={"limit": 9})).budget(spent) == Resumed(input={"limit": 9})
+    with pytest.raises(Divergence, match="/observed"):
+        at(spent).budget(budget(3, 5))
+
+
+@pytest.mark.parametrize("end", [RunCompleted(output=1), RunFailed(error="x"), RunAbandoned()])
+def test_nothing_can_be_asked_of_a_run_that_has_ended(end: Event) -> None:
+    with pytest.raises(Divergence, match=f"{end.kind}.*the run has ended.*a call of look"):
+        at(end).call("look", {})
+
+
+def test_nothing_can_be_asked_after_the_end_was_replayed() -> None:
+    cursor = at(RunCompleted(output=1))
+    cursor.complete(1)
+
+    with pytest.raises(Divergence, match=r"at event 1 .*the run has ended.*random bits"):
+        cursor.random()
+
+
+@pytest.mark.parametrize(
+    ("recorded", "says"),
+    [
+        (intent(1, tool="pay"), "ToolCallRequested (a call of pay)"),
+        (SleepStarted(wake_at=AT), f"SleepStarted (until {AT})"),
+        (SIGNAL, "Suspended (for 'paid?')"),
+        (ASKED, "Suspended (for 'Approve pay?', about pay)"),
+        (NodeEntered(node="n"), "NodeEntered (at node n)"),
+        (NowObserved(now=AT), "NowObserved"),
+    ],
+)
+def test_an_event_of_another_kind_is_described(recorded: Event, says: str) -> None:
+    with pytest.raises(Divergence) as caught:
+        at(recorded).random()
+
+    assert (caught.value.recorded, caught.value.requested) == (says, "random bits")
