@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias, assert_never
 
 from salvor.cli.render import printable, when
-from salvor.events.encoding import ENCODERS
+from salvor.events.graph import (
+    BranchTaken,
+    FoldConverged,
+    FoldIterationJoined,
+    FoldIterationStarted,
+    GraphRunStarted,
+    MapFannedOut,
+    MapIterationJoined,
+    MapIterationStarted,
+    NodeEntered,
+    NodeExited,
+    NodeSkipped,
+)
 from salvor.events.records import LateResult
 from salvor.events.skim import Entry
 from salvor.events.vocabulary import (
@@ -13,6 +26,10 @@ from salvor.events.vocabulary import (
     BudgetExceeded,
     Envelope,
     Event,
+    ModelCallCompleted,
+    ModelCallRequested,
+    NowObserved,
+    RandomObserved,
     Resumed,
     RunAbandoned,
     RunCompleted,
@@ -27,6 +44,19 @@ from salvor.events.vocabulary import (
 from salvor.values import JsonValue, canonical_json
 
 DETAIL_WIDTH = 160
+
+Marker: TypeAlias = (
+    NodeEntered
+    | NodeExited
+    | NodeSkipped
+    | BranchTaken
+    | MapFannedOut
+    | MapIterationStarted
+    | MapIterationJoined
+    | FoldIterationStarted
+    | FoldIterationJoined
+    | FoldConverged
+)
 
 
 def entry_line(entry: Entry) -> str:
@@ -63,9 +93,8 @@ def _detail(event: Event) -> str:
         return f"{event.tool} [{event.effect}] {canonical_json(event.input)}"
     if isinstance(event, ToolCallCompleted):
         return _completion(event)
-    if isinstance(event, RunStarted):
-        workflow = f"{event.workflow.name} " if event.workflow else ""
-        return f"{workflow}{canonical_json(event.input)}"
+    if isinstance(event, RunStarted | GraphRunStarted):
+        return _started(event)
     if isinstance(event, Suspended | SleepStarted | Resumed | SleepCompleted | BudgetExceeded):
         return _rest(event)
     if isinstance(event, RunCompleted):
@@ -74,7 +103,28 @@ def _detail(event: Event) -> str:
         return event.error
     if isinstance(event, RunAbandoned):
         return _abandoned(event)
-    return _plain(event)
+    if isinstance(event, NowObserved | RandomObserved):
+        return event.now if isinstance(event, NowObserved) else str(event.value)
+    if isinstance(event, ModelCallRequested | ModelCallCompleted):
+        return _model_call(event)
+    return _marker(event)
+
+
+def _started(event: RunStarted | GraphRunStarted) -> str:
+    if isinstance(event, RunStarted):
+        workflow = f"{event.workflow.name} " if event.workflow else ""
+        return f"{workflow}{canonical_json(event.input)}"
+    fork = event.forked_from
+    origin = f"(forked from run {fork.run_id} at {fork.from_node}) " if fork else ""
+    return f"{origin}{canonical_json(event.input)}"
+
+
+def _model_call(event: ModelCallRequested | ModelCallCompleted) -> str:
+    if isinstance(event, ModelCallRequested):
+        return event.request_hash
+    usage = event.usage
+    tokens = f"{usage.input_tokens} + {usage.output_tokens} tokens"
+    return f"(call {event.seq}, {tokens}) {canonical_json(event.response)}"
 
 
 def _rest(event: Suspended | SleepStarted | Resumed | SleepCompleted | BudgetExceeded) -> str:
@@ -102,12 +152,22 @@ def _abandoned(event: RunAbandoned) -> str:
     return f"({', '.join(marks)}) {reason}" if marks else reason
 
 
-def _plain(event: Event) -> str:
-    """What is left of a kind's fields, without their names."""
-    payload = ENCODERS[type(event)](event)
-    return " ".join(
-        value if isinstance(value, str) else canonical_json(value) for value in payload.values()
-    )
+def _marker(event: Marker) -> str:
+    if isinstance(event, NodeEntered | NodeExited):
+        return event.node
+    if isinstance(event, NodeSkipped):
+        return f"{event.node}: {event.reason}"
+    if isinstance(event, BranchTaken):
+        return f"{event.node}: {event.case}"
+    if isinstance(event, MapFannedOut):
+        return f"{event.node} over {canonical_json(list(event.items))}"
+    if isinstance(event, FoldConverged):
+        return f"{event.node}: pass {event.winner_index}, {event.reason}"
+    if isinstance(event, MapIterationStarted | MapIterationJoined):
+        return f"{event.node}: item {event.index}"
+    if isinstance(event, FoldIterationStarted | FoldIterationJoined):
+        return f"{event.node}: pass {event.index}"
+    assert_never(event)
 
 
 def _completion(event: ToolCallCompleted) -> str:
