@@ -48,13 +48,15 @@ def at(place: Place) -> str:
     return text
 
 
-def faults_of(error: ValidationError, raw: JsonValue, names: tuple[str, ...] = ()) -> list[Fault]:
+def faults_of(
+    error: ValidationError, raw: JsonValue, names: tuple[str, ...] | None = None
+) -> list[Fault]:
     """Every error of a validation, with its place in the JSON.
 
     Args:
         error: What pydantic raised.
         raw: The JSON that was validated.
-        names: The argument names there are, for near misses.
+        names: The arguments there are, for near misses, when it is arguments.
     """
     found = [_fault(item, raw, names) for item in error.errors(include_url=False)]
     places = {fault.place for fault in found}
@@ -62,7 +64,7 @@ def faults_of(error: ValidationError, raw: JsonValue, names: tuple[str, ...] = (
 
 
 def problems_of(
-    error: ValidationError, raw: JsonValue, names: tuple[str, ...] = ()
+    error: ValidationError, raw: JsonValue, names: tuple[str, ...] | None = None
 ) -> tuple[Problem, ...]:
     """Every error of a validation as one problem a place."""
     return merged([fault.problem for fault in faults_of(error, raw, names)])
@@ -73,7 +75,7 @@ def _went_further(fault: Fault, places: set[Place]) -> bool:
     return any(len(place) > depth and place[:depth] == fault.place for place in places)
 
 
-def _fault(item: Any, raw: JsonValue, names: tuple[str, ...]) -> Fault:
+def _fault(item: Any, raw: JsonValue, names: tuple[str, ...] | None) -> Fault:
     kind: str = item["type"]
     steps: Place = item["loc"]
     last: Place = ()
@@ -81,7 +83,8 @@ def _fault(item: Any, raw: JsonValue, names: tuple[str, ...]) -> Fault:
         steps, last = steps[:-1], steps[-1:]
         wanted = REQUIRED
     elif kind in _EXTRA:
-        wanted = _no_such(str(steps[-1]), names if len(steps) == 1 else ())
+        argument = names is not None and len(steps) == 1
+        wanted = _no_such(str(steps[-1]), names or ()) if argument else "no such field"
     else:
         wanted = expected(kind, item["msg"], item.get("ctx", {}))
     if steps[-1:] == ("[key]",):
@@ -103,7 +106,7 @@ def _no_such(name: str, names: tuple[str, ...]) -> str:
 
     near = get_close_matches(name, names, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return f"no argument of that name{hint}" if names else "no such field"
+    return f"no argument of that name{hint}"
 
 
 def located(steps: Place, raw: JsonValue, value: Any) -> Place:

@@ -223,6 +223,16 @@ def test_an_unknown_argument_without_a_near_name_is_refused_too() -> None:
     assert problems(TOOL, raw)[0].expected == "no argument of that name"
 
 
+def test_a_tool_without_parameters_refuses_every_argument() -> None:
+    def now() -> None: ...
+
+    [problem] = problems(function_tool(now, meta=READ), {"zone": "UTC"})
+
+    assert problem == Problem(
+        pointer="/zone", expected="no argument of that name", got='the text "UTC"'
+    )
+
+
 def test_a_refusal_reads_as_one_sentence() -> None:
     with pytest.raises(ArgumentsRefused) as caught:
         TOOL.prepare({"claim_id": "a", "places": []})
