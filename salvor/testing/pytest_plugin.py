@@ -122,6 +122,6 @@ def crash_matrix(tmp_path: Path, subtests: pytest.Subtests) -> Any:
             try:
                 yield
             except PointFailed as error:
-                pytest.fail(str(error), pytrace=False)
+                raise pytest.fail.Exception(str(error), pytrace=False) from None
 
     return CrashMatrix(tmp_path, each=each)

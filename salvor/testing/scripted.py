@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from salvor.errors import ToolFailure
 from salvor.tools.contract import Effect
@@ -82,6 +82,22 @@ class Scripted:
 
     def __hash__(self) -> int:
         return hash(self._stands_for)
+
+
+class Script(Protocol):
+    """The fixture ``scripted``: makes a tool, and puts it into the registry of ``runtime``."""
+
+    def __call__(
+        self,
+        like: Callable[..., Any] | str,
+        results: Iterable[Any],
+        *,
+        effect: Effect = "write",
+        parameters: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Scripted:
+        """Make it; the arguments are those of `Scripted`."""
+        ...
 
 
 def _made_up(name: str, parameters: Mapping[str, Any]) -> Any:

@@ -86,6 +86,7 @@ def test_every_point_that_fails_is_a_result_of_its_own(child: Any) -> None:
     assert not any("during entry 1" in line for line in listed)
     assert "mark (idempotent), killed after entry 1: it happened twice: 2 effects" in text
     assert "effects: 1 when it was killed, 2 after it was resumed" in text
+    assert text.count("killed after entry 1: ") == 1
     assert "Traceback" not in text
 
 
