@@ -129,7 +129,7 @@ def _model_call(event: ModelCallRequested | ModelCallCompleted) -> str:
 
 def _rest(event: Suspended | SleepStarted | Resumed | SleepCompleted | BudgetExceeded) -> str:
     if isinstance(event, Suspended):
-        marks = [f"signal {event.name}"] if event.signal else []
+        marks = [f"signal {event.awaited}"] if event.signal else []
         marks += [f"until {event.deadline}"] if event.deadline else []
         return f"({', '.join(marks)}) {event.reason}" if marks else event.reason
     if isinstance(event, Resumed):

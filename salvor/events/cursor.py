@@ -297,7 +297,7 @@ class Cursor:
             raise self._diverges(
                 position, "call", f"a park for {event.call.tool}", f"a park for {reason!r}"
             )
-        recorded = event.name if event.signal else None
+        recorded = event.awaited
         if recorded != signal:
             raise self._diverges(position, "name", repr(recorded), repr(signal))
         if event.reason != reason:

@@ -79,9 +79,10 @@ class Sleep:
 class RunState:
     """Where a run stands.
 
-    ``pending`` is the open intent, kept through a terminal event; ``park``, ``sleep`` and
-    ``budget`` are set while the run rests there; ``output``, ``error``, ``reason`` and
-    ``by`` (who abandoned it) once it has ended. Tokens and ``steps`` are those of model calls.
+    ``pending`` is the open intent, kept through a terminal event; ``park``, ``sleep``, and
+    ``budget`` with what was ``observed``, are set while the run rests there; ``output``,
+    ``error``, ``reason`` and ``by`` (who abandoned it) once it has ended. Tokens and ``steps``
+    are those of model calls.
     """
 
     status: Status = "not-started"
@@ -95,6 +96,7 @@ class RunState:
     park: Park | None = None
     sleep: Sleep | None = None
     budget: Budget | None = None
+    observed: float | None = None
     output: JsonValue = None
     error: str | None = None
     reason: str | None = None
@@ -161,7 +163,7 @@ def _moved(state: RunState, envelope: Envelope) -> RunState:
     if isinstance(event, RunStarted | GraphRunStarted):
         return _begun(state, event)
     if state.status in _RESTING:
-        state = replace(state, park=None, sleep=None, budget=None)
+        state = replace(state, park=None, sleep=None, budget=None, observed=None)
     if isinstance(event, RunCompleted | RunFailed | RunAbandoned):
         return _over(state, event)
     return _rested(state, event, envelope.seq)
@@ -212,7 +214,9 @@ def _rested(state: RunState, event: Event, seq: int) -> RunState:
         sleep = Sleep(seq=seq, wake_at=event.wake_at, call=event.call)
         return replace(state, status="sleeping", sleep=sleep)
     if isinstance(event, BudgetExceeded):
-        return replace(state, status="budget-exceeded", budget=event.budget)
+        return replace(
+            state, status="budget-exceeded", budget=event.budget, observed=event.observed
+        )
     if isinstance(event, ModelCallCompleted):
         state = replace(
             state,
@@ -228,7 +232,7 @@ def park_at(seq: int, event: Suspended) -> Park:
         seq=seq,
         reason=event.reason,
         input_schema=event.input_schema,
-        signal=event.name if event.signal else None,
+        signal=event.awaited,
         call=event.call,
         deadline=event.deadline,
         default=event.default,

@@ -40,11 +40,7 @@ class Skim:
     entries: Sequence[Entry]
     texts: Sequence[str]
     head: Head
-
-    @property
-    def state(self) -> RunState:
-        """What the known events fold to."""
-        return fold(entry for entry in self.entries if isinstance(entry, Envelope))
+    state: RunState
 
     @property
     def status(self) -> str:
@@ -69,7 +65,8 @@ async def skim_log(store: Store, run_id: str) -> Skim:
         texts.extend(row.envelope for row in page.rows)
 
     head = await each_page(store, run_id, take)
-    return Skim(entries=entries, texts=texts, head=head)
+    state = fold(entry for entry in entries if isinstance(entry, Envelope))
+    return Skim(entries=entries, texts=texts, head=head, state=state)
 
 
 def _entry(run_id: str, row: Row) -> Entry:

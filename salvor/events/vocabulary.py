@@ -205,6 +205,13 @@ class Suspended:
     deadline: str | None = None
     default: Default | None = None
 
+    @property
+    def awaited(self) -> str | None:
+        """The signal it waits for; one without a name, as other writers have it, by its reason."""
+        if not self.signal:
+            return None
+        return self.reason if self.name is None else self.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:

@@ -69,7 +69,7 @@ def parked_at(run_id: str, seq: int, park: Suspended | SleepStarted) -> Parked:
         reason=park.reason,
         schema=park.input_schema,
         park_seq=seq,
-        signal=park.name if park.signal else None,
+        signal=park.awaited,
         deadline=None if park.deadline is None else parse_instant(park.deadline),
         call=park.call,
     )

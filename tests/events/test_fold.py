@@ -164,3 +164,18 @@ def test_a_graph_run_begins_too() -> None:
     state = fold(log(GraphRunStarted(graph_hash="sha256:aa", input=5, labels={"a": "b"})))
 
     assert (state.status, state.input, state.labels) == ("running", 5, {"a": "b"})
+
+
+def test_a_spent_budget_is_shown_with_what_was_observed_until_there_is_more() -> None:
+    spent = fold(log(STARTED, SPENT))
+    more = fold(log(STARTED, SPENT, Resumed(input={})))
+
+    assert (spent.budget, spent.observed) == (SPENT.budget, 2.0)
+    assert (more.budget, more.observed) == (None, None)
+
+
+def test_a_signal_without_a_name_goes_by_its_reason_and_is_no_question_to_a_person() -> None:
+    park = fold(log(STARTED, Suspended(reason="paid", input_schema={}, signal=True))).park
+
+    assert park is not None
+    assert park.signal == "paid"
