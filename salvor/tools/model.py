@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import partial
 from typing import Annotated, Any, Final, Optional, get_args, get_origin
 
@@ -143,7 +144,22 @@ def _means_none(default: Any, infos: list[FieldInfo]) -> bool:
 def _default(parameter: Parameter) -> Any:
     if parameter.default is EMPTY:
         return ...
-    return LEFT_OUT if parameter.has_default else parameter.default
+    if not parameter.has_default:
+        return parameter.default
+    kept = _copy_of_mutable(parameter.default)
+    return LEFT_OUT if kept is None else Field(default_factory=partial(deepcopy, kept))
+
+
+def _copy_of_mutable(default: Any) -> Any:
+    """A copy of a default that a body could change for the calls after it; or `None`."""
+    try:
+        hash(default)
+    except TypeError:
+        try:
+            return deepcopy(default)
+        except Exception:  # what it holds may refuse in any way: the function supplies it then
+            return None
+    return None
 
 
 def _appearance(parameter: Parameter, field: str, model: type[BaseModel]) -> Argument:
@@ -160,7 +176,7 @@ def _appearance(parameter: Parameter, field: str, model: type[BaseModel]) -> Arg
         wire=wire,
         field=field,
         annotation=parameter.annotation,
-        always=not info.is_required() and not parameter.has_default,
+        always=info.default is not LEFT_OUT and not info.is_required(),
     )
 
 
