@@ -70,6 +70,25 @@ def test_a_package_breaks_its_own_tests_when_its_tool_is_broken(made: Path) -> N
 
 
 @pytest.mark.slow
+def test_a_package_breaks_its_own_tests_when_its_read_writes(made: Path) -> None:
+    tools = made / "acme_ledger/tools.py"
+    tools.write_text(
+        tools.read_text().replace("counts: dict", 'open("kept", "w").close()\n    counts: dict')
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=made,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "count_words (read), without a crash: a read changed something outside" in done.stdout
+
+
+@pytest.mark.slow
 def test_a_package_is_typed_and_in_order(made: Path) -> None:
     assert "Success" in within(made, "mypy")
     config = str(ROOT / "pyproject.toml")
