@@ -287,21 +287,32 @@ def fault_of(tool: FunctionTool, error: Exception, foreign: ForeignTable) -> Fau
     if isinstance(error, _TimedOut):
         return timed_out(tool)
     answer = tool.meta.exceptions == "failed"
-    if isinstance(error, ToolFailure):
+    word = _alone(error)
+    if isinstance(word, ToolFailure):
         return Fault(
-            message=storable(error.message),
-            extent=error.extent,
-            final=error.final,
-            retry_after=error.retry_after,
-            answer=answer and error.extent == "unknown",
+            message=storable(word.message),
+            extent=word.extent,
+            final=word.final,
+            retry_after=word.retry_after,
+            answer=answer and word.extent == "unknown",
         )
     message = causes(error)
-    if isinstance(error, tool.meta.refusals):
+    if isinstance(word, tool.meta.refusals):
         return Fault(message=message, extent="no", final=True)
     known = foreign.verdict(error)
     if known is not None:
         return Fault(message=message, extent=known.extent, final=known.final)
     return Fault(message=message, extent="unknown", answer=answer)
+
+
+def _alone(error: Exception) -> Exception:
+    """What a task group wrapped, when it is one exception: an author's own word counts there.
+
+    What a library raised does not: beside it, something else may have happened in the group.
+    """
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def causes(error: BaseException) -> str:
@@ -330,6 +341,8 @@ def _said(error: BaseException) -> str:
         text = str(error)
     except Exception:
         text = ""
+    if isinstance(error, BaseExceptionGroup):
+        text = f"{text}: {'; '.join(map(causes, error.exceptions))}"
     if isinstance(error, SalvorError):
         return text
     name = type(error).__qualname__

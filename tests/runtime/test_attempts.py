@@ -221,6 +221,41 @@ async def test_an_exceptions_causes_are_told_once(runtime: Runtime, world: World
     assert result.cause == "ValueError: bad: OSError: disk"
 
 
+async def test_what_a_task_group_wrapped_is_told_too(runtime: Runtime, world: World) -> None:
+    errors = [ValueError("bad"), ExceptionGroup("inner", [OSError("disk")])]
+    world.trouble = [ExceptionGroup("two tasks", errors)]
+
+    result = await runtime.run(shop.sending)
+
+    assert isinstance(result, OpenWrite)
+    assert result.cause == (
+        "ExceptionGroup: two tasks (2 sub-exceptions): ValueError: bad; "
+        "ExceptionGroup: inner (1 sub-exception): OSError: disk"
+    )
+
+
+async def test_a2_an_authors_word_counts_also_inside_a_task_group(
+    runtime: Runtime, world: World
+) -> None:
+    declined = ToolFailure("declined", happened=False, final=True)
+    world.trouble = [
+        ExceptionGroup("tasks", [ExceptionGroup("tasks", [declined])]),
+        ExceptionGroup("tasks", [KeyError("c1")]),
+        ExceptionGroup("tasks", [declined, declined]),
+        ExceptionGroup("tasks", [ConnectionRefusedError()]),
+    ]
+
+    @workflow
+    async def refused(run: Run) -> None:
+        await run.call(shop.guarded)
+
+    results = [await runtime.run(flow) for flow in (shop.sending, refused, shop.sending, refused)]
+
+    assert [type(result) for result in results] == [Failed, Failed, OpenWrite, OpenWrite]
+    assert isinstance(results[0], Failed)
+    assert results[0].error == "send: declined"
+
+
 async def test_text_that_utf8_cannot_carry_is_escaped_in_a_failure(
     runtime: Runtime, world: World
 ) -> None:
