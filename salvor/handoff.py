@@ -40,13 +40,9 @@ class Handoff(Generic[T]):
         self._task: Any = None
         self._result: tuple[T | None, BaseException | None] | None = None
         self._cancellable = cancellable
-        self.loop: Any
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            self.loop = _trio().lowlevel.current_trio_token()
-        else:
-            self.loop = loop
+        self.loop: Any = running_loop()
+        if isinstance(self.loop, asyncio.AbstractEventLoop):
+            loop = self.loop
             self._future = loop.create_future() if cancellable else _Patient(loop=loop)
 
     async def wait(self) -> T:
@@ -86,6 +82,14 @@ class Handoff(Generic[T]):
             self._result = (value, error)
             if self._task is not None:
                 _trio().lowlevel.reschedule(self._task)
+
+
+def running_loop() -> Any:
+    """What stands for the event loop that runs here: asyncio's own, or trio's token."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return _trio().lowlevel.current_trio_token()
 
 
 Delivery = tuple[Handoff[Any], Any, BaseException | None]

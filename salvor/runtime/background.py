@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
+from salvor.handoff import running_loop
 from salvor.run_errors import RunError
 
 _log = logging.getLogger("salvor.runtime")
@@ -19,6 +20,7 @@ class Background:
 
     def __init__(self) -> None:
         self._group: TaskGroup | None = None
+        self._home: Any = None
 
     @property
     def is_open(self) -> bool:
@@ -27,6 +29,7 @@ class Background:
 
     async def open(self) -> None:
         """Begin to take tasks."""
+        self._home = running_loop()
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
 
@@ -36,6 +39,20 @@ class Background:
         if group is not None:
             group.cancel_scope.cancel()
             await group.__aexit__(None, None, None)
+
+    def check_home(self) -> None:
+        """See that the event loop is the one the runtime was opened in.
+
+        What tools share, and what waits for one another, belongs to that loop alone.
+
+        Raises:
+            RunError: it is another one; nothing was begun.
+        """
+        if self._group is not None and running_loop() is not self._home:
+            raise RunError(
+                "this runtime was opened in another event loop, and is used there only.",
+                hint="Open one in this loop, on the same store.",
+            )
 
     def start_soon(self, work: Callable[[], Awaitable[Any]], name: str) -> None:
         """Start a task.

@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar, cast
 
 from salvor.handoff import Handoff, deliver
+from salvor.runtime.variables import context_of_thread
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class Body(Generic[T]):
     """
 
     def __init__(self, fn: Callable[[], T]) -> None:
-        context = copy_context()
+        context = context_of_thread()
         self._fn: Callable[[], T] = lambda: context.run(fn)
         self._lock = threading.Lock()
         self._ended: Ended | None = None

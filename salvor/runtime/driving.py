@@ -221,6 +221,7 @@ class Driving:
     ) -> AsyncIterator[_Taken]:
         """Hold the run's lease, renewed from the lease thread, and give it back."""
         host = self._host
+        host.background.check_home()
         before = host.clock.boot()
         fence, head = await host.store.take_over(
             run_id, host.driver, lease=host.lease, create=create, operator=operator

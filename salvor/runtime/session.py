@@ -88,6 +88,7 @@ class Session:
             RunEnded: the session was closed.
         """
         as_json(call_id, what="the call id")
+        self._host.background.check_home()
         async with self._lock:
             given = content_hash(arguments)
             known = self._done.get(call_id)
@@ -106,6 +107,7 @@ class Session:
             SessionStopped: a call is open, or waits for an answer.
         """
         as_json(output, what="the output of the session")
+        self._host.background.check_home()
         async with self._lock:
             if self._over:
                 return

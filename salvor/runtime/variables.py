@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Coroutine, Generator
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from types import coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+def context_of_thread() -> Context:
+    """A copy of the context for code in a thread of its own, where no event loop runs."""
+    context = copy_context()
+    sniffio = sys.modules.get("sniffio")  # who has not loaded it notes no loop there
+    if sniffio is not None:
+        context.run(sniffio.current_async_library_cvar.set, None)
+    return context
 
 
 @coroutine

@@ -46,6 +46,16 @@ async def test_context_variables_go_in_and_do_not_come_out(threads: BodyThreads)
     assert COLOUR.get() == "red"
 
 
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+async def test_a_body_may_run_an_event_loop_of_its_own(threads: BodyThreads, backend: str) -> None:
+    async def inner() -> str:
+        await anyio.sleep(0)
+        return "through"
+
+    assert await threads.run(lambda: anyio.run(inner, backend=backend)) == "through"
+    await anyio.sleep(0)  # which has to know its own loop still
+
+
 @pytest.mark.parametrize("error", [ValueError("no"), StopIteration(3), SystemExit(4)])
 async def test_whatever_a_body_raises_reaches_the_caller(
     threads: BodyThreads, error: BaseException
