@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RUN_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ")
+TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
 @dataclass(frozen=True)
