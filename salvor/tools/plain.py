@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from math import isfinite
+from types import GeneratorType
 from typing import Any, Literal, get_origin
 
 from pydantic import BaseModel
@@ -56,6 +57,8 @@ def _places(value: Any, test: Callable[[Any], bool], place: str = "") -> Iterato
 
 
 def _formless(leaf: Any) -> bool:
+    if isinstance(leaf, GeneratorType):
+        return True
     try:
         to_jsonable_python(leaf)
     except (PydanticSerializationError, ValueError, TypeError):
@@ -122,6 +125,8 @@ class _Plain:
                 return value.model_dump(
                     mode="json", by_alias=True, exclude_unset=not self.whole, warnings=False
                 )
+            if isinstance(value, GeneratorType):
+                raise TypeError("it may have no end, and can be read once")
             return to_jsonable_python(value, by_alias=True, bytes_mode="base64")
         except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
             reason = str(error).partition("\n")[0]

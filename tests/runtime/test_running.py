@@ -94,6 +94,37 @@ async def test_a_body_that_raises_gives_its_turn_back_once() -> None:
     assert started == ["second"]
 
 
+async def test_synchronous_tools_run_at_the_same_time_and_leave_the_loop_free(
+    runtime: Runtime,
+) -> None:
+    inside, opened = set[int](), threading.Event()
+
+    @tool(effect="read")
+    def block(number: int) -> bool:
+        """Wait until the loop has seen all of them inside."""
+        inside.add(number)
+        return opened.wait(60)
+
+    @workflow
+    async def flow(run: Run, number: int) -> bool:
+        return await run.call(block, number)
+
+    results: list[object] = []
+
+    async def drive(number: int) -> None:
+        results.append(await runtime.run(flow, number))
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            for number in range(3):
+                group.start_soon(drive, number)
+            while len(inside) < 3:
+                await anyio.sleep(0.001)
+            opened.set()
+
+    assert [isinstance(one, Completed) and one.output for one in results] == [True] * 3
+
+
 async def test_an_inline_tool_runs_on_the_loops_own_thread(runtime: Runtime) -> None:
     @tool(effect="read", inline=True)
     def here() -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Annotated, Any
 
 import pytest
@@ -147,3 +149,50 @@ def test_a_variable_that_is_assigned_later_does_not_matter() -> None:
     later = 1
 
     assert found.prepare({"value": later}).values == {"value": 1}
+
+
+POSTPONED = """
+from __future__ import annotations
+
+import typing as t
+from collections import abc as Any
+from enum import Enum
+from salvor.tools.context import Context as Injected
+
+Effect = t.Literal["low", "high"]
+
+class Context(Enum):
+    A = "a"
+
+class Problem:
+    class Kind(Enum):
+        B = "b"
+
+def pick(
+    level: Effect,
+    place: Context,
+    kind: Problem.Kind,
+    items: Any.Sequence[str],
+    ctx: "Injected | None" = None,
+    n: int | None = None,
+) -> str:
+    return level
+"""
+
+
+def test_texts_mean_what_the_module_says_in_which_they_stand() -> None:
+    module = ModuleType("postponed")
+    exec(POSTPONED, module.__dict__)
+    sys.modules["postponed"] = module
+    try:
+        found = built(module.pick)
+    finally:
+        del sys.modules["postponed"]
+
+    fields: Any = found.input_schema["properties"]
+    assert list(fields) == ["level", "place", "kind", "items", "n"]
+    assert fields["level"] == {"enum": ["low", "high"], "type": "string"}
+    assert fields["n"] == {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}
+    values = found.prepare({"level": "low", "place": "a", "kind": "b", "items": ["x"]}).values
+    assert values["place"] is module.Context.A
+    assert values["kind"] is module.Problem.Kind.B

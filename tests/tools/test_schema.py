@@ -171,6 +171,7 @@ UNLIKE: list[tuple[Any, Any, list[str]]] = [
     (dict[str, list[int]], {"a": [1], "b": [1, "2"]}, ["/b/1"]),
     (Any, {"a": [1, {"b": object()}]}, ["/a/1/b"]),
     (Any, [Stats(anything=object())], ["/0/anything"]),
+    (Any, {"rows": (row for row in "ab")}, ["/rows"]),
 ]
 
 
