@@ -16,18 +16,19 @@ from pathlib import Path
 from benchmarks import decorating, durable, growth, imports, in_memory, resume
 from benchmarks import spent as spent_by
 from benchmarks.disk import disk_figures
-from benchmarks.peers.report import report
+from benchmarks.engines.report import report as beside_engines
+from benchmarks.peers.report import report as beside_peers
 
 
 def main(arguments: Sequence[str]) -> None:
     """Measure and print, one section a table.
 
     Args:
-        arguments: Nothing for every figure, ``peers`` for those beside other frameworks, or
-            ``long`` for those of long runs.
+        arguments: Nothing for every figure, ``peers`` for those beside other tool frameworks,
+            ``engines`` for those beside other durable engines, ``long`` for those of long runs.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("section", nargs="?", choices=["peers", "long"])
+    parser.add_argument("section", nargs="?", choices=["engines", "long", "peers"])
     section = parser.parse_args(arguments).section
     _machine()
     if section is None:
@@ -35,10 +36,12 @@ def main(arguments: Sequence[str]) -> None:
         _imports()
         _disk()
         _durable()
+    if section in (None, "engines"):
+        beside_engines()
     if section in (None, "long"):
         _long()
     if section in (None, "peers"):
-        report()
+        beside_peers()
 
 
 def _machine() -> None:

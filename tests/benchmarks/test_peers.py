@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import main
+from benchmarks.engines.catalogue import DISTRIBUTIONS
 from benchmarks.peers import measures
 from benchmarks.peers.case import DOCUMENTED, TEXT, copies, pay
 from benchmarks.peers.catalogue import ENTRIES, FLOOR, OURS, PEERS, load, missing
@@ -60,11 +61,11 @@ def test_an_adapter_uses_the_package_it_is_there_for_and_declares_a_peer(name: s
     assert "PEER" in assigned
 
 
-def test_the_extra_brings_every_peer() -> None:
+def test_the_extra_brings_every_peer_and_every_engine() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     brought = {re.split(r"[<>=~]", one)[0] for one in extras["optional-dependencies"]["bench"]}
 
-    assert brought == {ENTRIES[name].distribution for name in PEERS}
+    assert brought == {ENTRIES[name].distribution for name in PEERS} | set(DISTRIBUTIONS)
 
 
 def test_without_peers_one_line_says_so_and_how_to_get_them(
