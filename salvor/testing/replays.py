@@ -15,7 +15,7 @@ from salvor.errors import SalvorError
 from salvor.events.chain import GENESIS, row_hash
 from salvor.events.codec import decode, encode
 from salvor.events.log import read_log
-from salvor.events.records import Append, Fence, Row, RunCopy, Stands
+from salvor.events.records import Append, Row, RunCopy, Stands
 from salvor.events.store import Store
 from salvor.events.vocabulary import TERMINAL, Envelope, Event, RunAbandoned
 from salvor.plugins.loader import Plugins
@@ -62,14 +62,6 @@ class Recorded(MemoryStore):
         if self.asked is None:
             self.asked = decode(row.envelope, run_id=append.fence.run_id, seq=row.seq).event
         raise EndOfRecord("the record ends here.")
-
-    async def confirm(self, fence: Fence) -> None:
-        """Refuse to let an open call be made again.
-
-        Raises:
-            EndOfRecord: always.
-        """
-        raise EndOfRecord("the record ends with an open call.")
 
 
 async def _never(call: Call, following: Next) -> Outcome:

@@ -14,7 +14,7 @@ from salvor.runtime.outcome import Completed, Failed, OpenWrite, Parked
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
-from salvor.testing.clock import FakeClock
+from salvor.testing.clock import FakeClock, SmallIds
 from salvor.testing.scripted import Scripted
 from salvor.tools.context import Context, Depends
 from salvor.tools.contract import Retry
@@ -136,3 +136,11 @@ async def test_a_scripted_tool_is_called_by_name_too(salvor_registry: Registry) 
     assert double(None, "c-1") == "receipt"
     with pytest.raises(ToolFailure):
         double(None, "c-1")
+
+
+async def test_random_numbers_differ_and_leave_no_pause_between_attempts() -> None:
+    ids = SmallIds()
+    drawn = [ids.random() for _ in range(100)]
+
+    assert len(set(drawn)) == 100
+    assert max(drawn) < 2**16  # of 64 bits: a pause of half a minute becomes picoseconds
