@@ -211,6 +211,8 @@ class InputModel:
             except ValidationError as again:
                 error = again
                 continue
+            except Exception as broken:  # a check of the author's own model may raise anything
+                self._broken(broken, tool)
             if not self.check.is_valid(raw):
                 raise self._refusal(raw, (), tool)
             return Prepared(arguments=raw, text=text, values=self._values(model))

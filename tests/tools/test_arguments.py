@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import date, datetime, time
 from decimal import Decimal
+from ipaddress import IPv4Network
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -365,6 +367,14 @@ def test_a_check_of_the_author_that_raises_refuses_the_call() -> None:
 
     assert "one is odd" in refused(Odd, {"x": 1}).expected
     assert "ZeroDivisionError" in refused(Odd, {"x": 0}).got
+    assert "ZeroDivisionError" in refused(Odd, {"x": "0"}).got
+
+
+def test_a_check_that_raises_where_only_the_lax_reading_gets_refuses_the_call() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what the library says of True, when it takes it at all
+
+        assert refused(IPv4Network, True).expected == "a string"
 
 
 def test_a_check_that_changes_its_input_does_not_lose_the_place() -> None:
