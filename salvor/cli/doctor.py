@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from salvor.cli import output
-from salvor.cli.load import importable
+from salvor.cli.load import importable, imports_aside
 from salvor.cli.options import config_asked, store_option
 from salvor.cli.render_tables import findings_table
 from salvor.compose import furnish
@@ -57,13 +57,14 @@ def _plugins() -> list[Finding]:
         findings.append(Finding(level="error", subject="configuration", message=str(error)))
     try:
         # Never strict: the point is to see all that is broken.
-        plugins = load_plugins(
-            registry,
-            strict=False,
-            allow=config.allow_plugins,
-            block=config.block_plugins,
-            tables=config.plugins,
-        )
+        with imports_aside():
+            plugins = load_plugins(
+                registry,
+                strict=False,
+                allow=config.allow_plugins,
+                block=config.block_plugins,
+                tables=config.plugins,
+            )
     except PluginError as error:
         return [*findings, Finding(level="error", subject="plugins", message=str(error))]
     return [*findings, *about_plugins(plugins), *_operator(registry, config, plugins)]

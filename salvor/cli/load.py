@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,14 @@ from salvor.tools.decorator import tool_meta
 from salvor.tools.function import FunctionTool
 
 
+@contextmanager
+def imports_aside() -> Iterator[None]:
+    """Let what code prints while it is imported go to standard error, not among results."""
+    with redirect_stdout(sys.stderr):
+        yield
+
+
+@imports_aside()
 def workflow_at(target: str) -> Any:
     """The workflow that ``MODULE:NAME`` names; ``MODULE`` alone will do if it holds one.
 
@@ -36,6 +45,7 @@ def workflow_at(target: str) -> Any:
     return getattr(load_module(place), _only(load_module(place), workflow_meta, "workflow"))
 
 
+@imports_aside()
 def tool_at(registry: Registry, text: str) -> tuple[FunctionTool, str | None]:
     """The tool that a registered name or a target names, and the target if it is one.
 
@@ -53,6 +63,7 @@ def tool_at(registry: Registry, text: str) -> tuple[FunctionTool, str | None]:
     return registry.for_function(found), f"{where}:{name}"
 
 
+@imports_aside()
 def tools_at(registry: Registry, target: str) -> list[FunctionTool]:
     """Add the tools of a module, or one of its tools, and return them."""
     importable()
@@ -62,6 +73,7 @@ def tools_at(registry: Registry, target: str) -> list[FunctionTool]:
     return list(registry.add(load_module(place)))
 
 
+@imports_aside()
 def installed_tools() -> tuple[Registry, Plugins]:
     """A registry with the tools of plugins and of the operator's modules, and what came of each.
 

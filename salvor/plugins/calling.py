@@ -45,6 +45,10 @@ class Hooks:
             Exception, SystemExit: whatever importing it raises.
         """
         value = self._found.entry.value
+        if not _names_an_object(value):
+            raise PluginError(
+                f"its entry point names {value!r}, and has to name MODULE or MODULE:NAME."
+            )
         loaded = self._found.entry.load()
         marked, unmarked = _functions(loaded)
         self.implemented = tuple(name for name in NAMES if name in marked)
@@ -130,6 +134,9 @@ def _functions(loaded: Any) -> tuple[set[str], set[str]]:
         elif name in NAMES and callable(function):
             unmarked.add(name)
     return marked, unmarked
+
+
+_names_an_object = re.compile(r"[\w.]+(\s*:\s*[\w.]+)?(\s*\[.*\])?\s*").fullmatch
 
 
 def _of_another_version(value: str, error: pluggy.PluginValidationError) -> PluginError:

@@ -32,6 +32,7 @@ _OTHERS: Final = frozenset(
         "examples",
     }
 )
+_FENCES: Final = ("```", "~~~")
 _google = re.compile(r"([A-Za-z][A-Za-z ]{1,24}):").fullmatch
 _markdown = re.compile(
     r"(?:#{1,6} +|(\*\*|__))([A-Za-z][A-Za-z ]{1,24}?):?(?(1)\1):?(?: *#*)"
@@ -72,7 +73,10 @@ def parted(lines: list[str], names: frozenset[str]) -> Sections:
     while position < len(lines):
         start = position
         title = _title(lines, start)
-        if title is not None:
+        if lines[start].startswith(_FENCES):
+            position = _end_of_fence(lines, start)
+            found.prose.extend(lines[start:position])
+        elif title is not None:
             position = _end_of_section(lines, start + 1, names)
             if title in _PARAMETERS:
                 for name, text in _entries(lines[start + 1 : position], names):
@@ -88,6 +92,15 @@ def parted(lines: list[str], names: frozenset[str]) -> Sections:
             found.prose.append(lines[start])
             position += 1
     return found
+
+
+def _end_of_fence(lines: list[str], start: int) -> int:
+    # What is fenced is an example, whatever it looks like; a fence that is left open is a line.
+    fence = lines[start][:3]
+    for position in range(start + 1, len(lines)):
+        if lines[position].startswith(fence):
+            return position + 1
+    return start + 1
 
 
 def _title(lines: list[str], position: int) -> str | None:

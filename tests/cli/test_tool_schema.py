@@ -18,6 +18,20 @@ def test_the_schema_of_the_arguments_is_all_that_is_printed(salvor: Salvor) -> N
     assert schema["required"] == ["text"]
 
 
+def test_what_a_module_prints_while_it_is_imported_is_no_result(
+    salvor: Salvor, tmp_path: Path
+) -> None:
+    loud = tmp_path / "loud.py"
+    loud.write_text(
+        "from salvor import tool\n\nprint('imported')\n\n"
+        '@tool(effect="read")\ndef loud(text: str) -> str:\n    """Do it."""\n    return text\n'
+    )
+    asked = salvor("tools", "schema", str(loud))
+
+    assert list(json.loads(asked.out)["properties"]) == ["text"]
+    assert asked.err == "imported\n"
+
+
 def test_the_schema_of_the_result_comes_on_request(salvor: Salvor) -> None:
     assert json.loads(salvor("tools", "schema", FIND, "--result").out)["type"] == "array"
 

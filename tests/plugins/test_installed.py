@@ -92,6 +92,15 @@ def test_each_broken_plugin_is_one_line_with_its_cause(site: Path, tmp_path: Pat
     assert lines[4].endswith("The first is of the plugin acme-good:main.")
 
 
+def test_what_a_plugin_prints_while_it_is_loaded_is_no_result(tmp_path: Path) -> None:
+    loud = f"print('loading')\n{_flat('loud_find')}"
+    unpack(tmp_path / "site", wheel(tmp_path, "acme-loud", "1.0", loud))
+
+    for words in (("tools", "schema", "loud_find"), ("plugins", "list"), ("doctor",)):
+        ended = salvor([tmp_path / "site"], *words, cwd=tmp_path)
+        assert ("loading" in ended.stderr, "loading" in ended.stdout) == (True, False)
+
+
 def test_a_plugin_that_takes_the_name_of_a_built_in_is_the_one_left_out(tmp_path: Path) -> None:
     unpack(tmp_path / "site", wheel(tmp_path, "acme-first", "1.0", good("salvor_now")))
 
@@ -227,6 +236,31 @@ def test_an_editable_one_that_is_listed_twice_loads_once_and_silently(tmp_path: 
 
     assert ended.stderr == ""
     assert ended.stdout.count("acme-good") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("[salvor]\nmain = broken_plugin:nothing\n", "AttributeError"),
+        ("[salvor]\nmain = not a module\n", "names 'not a module', and has to name MODULE"),
+        ("[salvor]\nmain =\n", "names '', and has to name MODULE"),
+    ],
+)
+def test_an_entry_point_that_names_nothing_is_one_broken_plugin(
+    tmp_path: Path, text: str, cause: str
+) -> None:
+    site = tmp_path / "site"
+    unpack(site, wheel(tmp_path, "acme-good", "1.0", good("good_find")))
+    unpack(site, wheel(tmp_path, "broken", "2.0", good("never_found")))
+    (site / "broken-2.0.dist-info/entry_points.txt").write_text(text)
+
+    tools = salvor([site], "tools", "list", cwd=tmp_path)
+    found = rows(salvor([site], "plugins", "list", cwd=tmp_path))
+
+    assert "good_find" in tools.stdout and "never_found" not in tools.stdout
+    [line] = tools.stderr.splitlines()
+    assert " of broken 2.0 is left out: " in line and cause in line
+    assert (found["acme-good"][4], found["broken"][0]) == ("loaded", "2.0")
 
 
 @pytest.mark.parametrize("order", [["same-a", "same-b"], ["same-b", "same-a"]])

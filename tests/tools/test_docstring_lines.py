@@ -167,3 +167,30 @@ def test_what_is_not_documented_says_nothing() -> None:
 
     assert documentation_of(Silent()) is None
     assert documentation_of(lambda: None) is None
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~", "```python"])
+def test_what_stands_in_a_fence_is_an_example(fence: str) -> None:
+    text = f"""Summary.
+
+{fence}
+Args:
+    path: an example
+
+:param path: another
+{fence[:3]}
+
+Args:
+    path: the path
+"""
+
+    found = read_docstring(text, ("path",))
+
+    assert found.parameters == {"path": "the path"}
+    assert found.description.endswith(f":param path: another\n{fence[:3]}")
+
+
+def test_a_fence_that_is_left_open_hides_nothing() -> None:
+    found = read_docstring("Summary.\n\n```\nArgs:\n    path: the path\n", ("path",))
+
+    assert found.parameters == {"path": "the path"}
