@@ -1,4 +1,4 @@
-"""Print every figure: ``python -m benchmarks``; a part of them: ``... benchmarks peers``."""
+"""Print every figure: ``python -m benchmarks``; parts of them: ``... benchmarks peers``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import platform
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
 
 from benchmarks import decorating, durable, growth, imports, in_memory, resume
 from benchmarks import spent as spent_by
@@ -24,24 +25,15 @@ def main(arguments: Sequence[str]) -> None:
     """Measure and print, one section a table.
 
     Args:
-        arguments: Nothing for every figure, ``peers`` for those beside other tool frameworks,
-            ``engines`` for those beside other durable engines, ``long`` for those of long runs.
+        arguments: Which of `SECTIONS`, in their order; all of them if none is named.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("section", nargs="?", choices=["engines", "long", "peers"])
-    section = parser.parse_args(arguments).section
+    parser.add_argument("section", nargs="*", choices=SECTIONS)
+    wanted = parser.parse_args(arguments).section or SECTIONS
     _machine()
-    if section is None:
-        _in_memory()
-        _imports()
-        _disk()
-        _durable()
-    if section in (None, "engines"):
-        beside_engines()
-    if section in (None, "long"):
-        _long()
-    if section in (None, "peers"):
-        beside_peers()
+    for name, print_section in SECTIONS.items():
+        if name in wanted:
+            print_section()
 
 
 def _machine() -> None:
@@ -96,6 +88,7 @@ _DURABLE = [
 
 
 def _durable() -> None:
+    _disk()
     print("\nDurable calls a second on SQLite, against a raw loop with the same commits")
     for name, runs, kind, group in _DURABLE:
         figure = asyncio.run(durable.compare(runs, kind, group=group))
@@ -121,6 +114,15 @@ def _long() -> None:
     print("\nThe next durable call on SQLite when the log is long (median, in turn)")
     print(*growth.table(asyncio.run(growth.compare())), sep="\n")
 
+
+SECTIONS: Final[Mapping[str, Callable[[], None]]] = {
+    "memory": _in_memory,
+    "imports": _imports,
+    "durable": _durable,
+    "engines": beside_engines,
+    "long": _long,
+    "peers": beside_peers,
+}
 
 if __name__ == "__main__":
     main(sys.argv[1:])

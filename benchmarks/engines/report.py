@@ -13,7 +13,7 @@ from typing import Final
 from benchmarks.engines.catalogue import DISTRIBUTIONS, ENTRIES, OURS, load, present
 from benchmarks.peers.catalogue import INSTALL, installed_version
 
-SHAPES: Final = ((1, 200), (16, 20), (128, 8))
+SHAPES: Final = ((1, 200), (16, 20), (128, 16))
 ROUNDS: Final = 7
 
 

@@ -65,7 +65,8 @@ SALVOR: Final = Way(
 )
 RAW: Final = Way(
     name="raw loop",
-    says="the same two rows and commits, and nothing else: what the machine can do.",
+    says="the same two rows and commits a call and nothing else, runs without beginning or end: "
+    "what the machine can do.",
     seconds=lambda path, runs, calls: asyncio.run(_raw(path, runs, calls)),
 )
 ENGINE: Final = Engine(ways=[RAW, SALVOR])
