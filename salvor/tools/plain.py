@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from math import isfinite
-from types import GeneratorType
 from typing import Any, Literal, get_origin
 
 from pydantic import BaseModel
@@ -57,7 +56,7 @@ def _places(value: Any, test: Callable[[Any], bool], place: str = "") -> Iterato
 
 
 def _formless(leaf: Any) -> bool:
-    if isinstance(leaf, GeneratorType):
+    if isinstance(leaf, Iterator):
         return True
     try:
         to_jsonable_python(leaf)
@@ -125,7 +124,7 @@ class _Plain:
                 return value.model_dump(
                     mode="json", by_alias=True, exclude_unset=not self.whole, warnings=False
                 )
-            if isinstance(value, GeneratorType):
+            if isinstance(value, Iterator):
                 raise TypeError("it may have no end, and can be read once")
             return to_jsonable_python(value, by_alias=True, bytes_mode="base64")
         except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import itertools
 import warnings
 from collections.abc import Awaitable
 from datetime import UTC, datetime
@@ -172,6 +173,8 @@ UNLIKE: list[tuple[Any, Any, list[str]]] = [
     (Any, {"a": [1, {"b": object()}]}, ["/a/1/b"]),
     (Any, [Stats(anything=object())], ["/0/anything"]),
     (Any, {"rows": (row for row in "ab")}, ["/rows"]),
+    (Any, {"rows": [map(str, [1])]}, ["/rows/0"]),
+    (Any, [itertools.count()], ["/0"]),
 ]
 
 
