@@ -8,8 +8,9 @@ from functools import cache
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter
-from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
+from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.json_schema import JsonSchemaMode
+from pydantic_core import SchemaError
 
 from salvor.errors import ToolDefinitionError
 from salvor.tools.generator import SchemaGenerator
@@ -31,7 +32,7 @@ def json_schema(of: TypeAdapter[Any] | type[BaseModel], mode: JsonSchemaMode) ->
             warnings.simplefilter("ignore")
             made = of.json_schema if isinstance(of, TypeAdapter) else of.model_json_schema
             found = made(schema_generator=SchemaGenerator, mode=mode)
-    except PydanticInvalidForJsonSchema as error:
+    except Exception as error:  # a type may describe itself, and fail in any way
         raise ToolDefinitionError(_reason(error), hint=NO_SCHEMA) from None
     as_json(found, what="the JSON Schema")
     return found
@@ -58,12 +59,8 @@ def adapter_of(annotation: Any, names: Mapping[str, Any] | None = None) -> TypeA
             if not adapter.pydantic_complete:
                 adapter.rebuild(raise_errors=True, _types_namespace=names or {})
             return adapter
-    except UNDESCRIBED as error:
+    except Exception as error:  # pydantic asserts, and a type may build its own schema
         raise refused_type(annotation, error) from None
-
-
-UNDESCRIBED: Final = (PydanticUserError, PydanticUndefinedAnnotation, TypeError, NameError)
-"""What pydantic raises for a type that it cannot handle."""
 
 
 _SCALARS: Final = (str, int, float, bool, type(None))
@@ -98,4 +95,9 @@ def refused_type(annotation: Any, error: Exception) -> ToolDefinitionError:
 
 
 def _reason(error: Exception) -> str:
-    return str(error).partition("\n")[0].partition(" Set `arbitrary_types_allowed")[0]
+    text = str(error).strip()
+    if isinstance(error, SchemaError):  # what is wrong stands at its end
+        return text.rpartition("\n")[2].strip()
+    first = text.partition("\n")[0].partition(" Set `arbitrary_types_allowed")[0]
+    known = isinstance(error, PydanticUserError | TypeError | NameError)
+    return first if known else f"{type(error).__name__}: {first}"

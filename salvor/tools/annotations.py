@@ -20,6 +20,8 @@ _LAZY = frozenset(
     {"Iterable", "Iterator", "Generator", "AsyncIterable", "AsyncIterator", "AsyncGenerator"}
 )
 _PLAIN = frozenset({str, int, float, bool, bytes, list, dict})
+_MARKS = frozenset({"Required", "NotRequired", "ReadOnly"})
+_OF_A_CLASS = frozenset({"ClassVar", "Self"})
 _SECRET = frozenset({"SecretStr", "SecretBytes", "Secret"})
 
 
@@ -158,6 +160,7 @@ def check_crossing(annotation: Any, names: Mapping[str, Any] | None = None) -> N
     """
     if type(annotation) is type and annotation in _PLAIN:
         return
+    _check_placed(annotation)
     for found in _reachable(annotation, set(), dict(names or {})):
         name = getattr(found, "__name__", None) or getattr(found, "_name", "")
         module = getattr(found, "__module__", "")
@@ -170,6 +173,19 @@ def check_crossing(annotation: Any, names: Mapping[str, Any] | None = None) -> N
             raise ToolDefinitionError(
                 f"{name} would be checked only while the body reads it.", hint="Use list[...]."
             )
+
+
+def _check_placed(annotation: Any) -> None:
+    """Refuse what means something only among the names of a class."""
+    name = getattr(annotation, "__name__", None) or getattr(annotation, "_name", None)
+    module = getattr(annotation, "__module__", "")
+    if name in _OF_A_CLASS and module in ("typing", "typing_extensions"):
+        raise ToolDefinitionError(
+            f"{name} means something inside a class only.", hint="Write the type itself."
+        )
+    if get_origin(annotation) is not typing.Literal:
+        for part in get_args(annotation):
+            _check_placed(part)
 
 
 def _reachable(annotation: Any, seen: set[int], names: dict[str, Any]) -> Iterator[Any]:
@@ -201,9 +217,24 @@ def _fields(annotation: Any, names: dict[str, Any]) -> Iterator[Any]:
         or hasattr(annotation, "_field_defaults")
     ):
         try:
-            yield from get_type_hints(annotation, None, names or None).values()
+            hints = get_type_hints(annotation, None, names or None, include_extras=True)
         except Exception:  # what cannot be resolved is refused where the schema is built
             return
+        for name, hint in hints.items():
+            for field in said_of(annotation, name, hint):
+                _check_alias(annotation, name, field)
+            yield hint
+
+
+def said_of(owner: type, name: str, hint: Any) -> Iterator[Any]:
+    """What is said of a field besides its type: ``Annotated[T, ...]``, and its default."""
+    while get_origin(hint) is not None and get_origin(hint) is not Annotated:
+        if getattr(get_origin(hint), "_name", None) not in _MARKS:
+            break
+        hint = get_args(hint)[0]
+    if get_origin(hint) is Annotated:
+        yield from get_args(hint)[1:]
+    yield getattr(owner, "__dict__", {}).get(name)
 
 
 def _check_alias(model: type, name: str, field: Any) -> None:
@@ -213,9 +244,9 @@ def _check_alias(model: type, name: str, field: Any) -> None:
             f"{model.__name__}.{name} has an {type(alias).__name__}, which has no JSON Schema.",
             hint="Give it one plain alias.",
         )
-    written = getattr(field, "serialization_alias", None)
+    written = getattr(field, "serialization_alias", None) or name
     read = alias if alias is not None else name
-    if written is not None and written != read:
+    if written != read:
         raise ToolDefinitionError(
             f"{model.__name__}.{name} is written as {written!r} but read as {read!r}.",
             hint="Give it one alias for both ways.",

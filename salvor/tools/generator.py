@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from pydantic import EncodedBytes
 from pydantic.json_schema import (
     GenerateJsonSchema,
     JsonRef,
@@ -107,8 +108,26 @@ class SchemaGenerator(GenerateJsonSchema):
             return {name: value for name, value in schema.items() if name not in ("type", "title")}
         return _KEYS.get(schema.get("type", ""), {})
 
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
+        """Never: no JSON is a class."""
+        return self.handle_invalid_for_json_schema(schema, "a class")
+
+    def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
+        """The values themselves, of which none is made of bytes."""
+        if any(isinstance(value, bytes) for value in schema["expected"]):
+            return self.handle_invalid_for_json_schema(schema, "bytes as a literal")
+        return super().literal_schema(schema)
+
+    def function_after_schema(self, schema: core_schema.AfterValidatorFunctionSchema) -> Any:
+        """What it checks; bytes are base64 in JSON already, and would be encoded twice."""
+        if type(getattr(schema["function"]["function"], "__self__", None)) is EncodedBytes:
+            return self.handle_invalid_for_json_schema(schema, "bytes encoded twice (use bytes)")
+        return super().function_after_schema(schema)
+
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
         """An enum by its values; pydantic puts a title on it later."""
+        if not schema["members"]:
+            return self.handle_invalid_for_json_schema(schema, "an enum without members")
         self._enums = {*getattr(self, "_enums", ()), schema["cls"].__name__}
         return super().enum_schema(schema)
 

@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from salvor.errors import JsonRefused, ToolDefinitionError
-from salvor.tools.adapter import BYTES, UNDESCRIBED, adapter_of, json_schema, refused_type
+from salvor.tools.adapter import BYTES, adapter_of, json_schema, refused_type
 from salvor.tools.annotations import accepts_none
 from salvor.tools.arguments import Argument, InputModel
 from salvor.tools.check import SchemaCheck
@@ -103,7 +103,7 @@ def _model(parameters: Parameters, fields: list[str], owner: str) -> type[BaseMo
             )
             if not model.__pydantic_complete__:
                 model.model_rebuild(raise_errors=True, _types_namespace=parameters.names)
-    except UNDESCRIBED as error:
+    except Exception as error:  # pydantic asserts, and a type may build its own schema
         _blame(parameters)
         raise refused_type(owner, error) from None
     return model

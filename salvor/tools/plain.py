@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from functools import lru_cache
 from math import isfinite
-from typing import Any, Literal, get_origin
+from typing import Any, Literal, get_origin, get_type_hints
 
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from salvor.errors import JsonRefused
+from salvor.tools.annotations import said_of
 from salvor.values import MAX_DEPTH, JsonValue, as_json, canonical_json, pointer
 
 _SCALARS = (str, int, float, bool, type(None))
@@ -55,6 +57,23 @@ def _places(value: Any, test: Callable[[Any], bool], place: str = "") -> Iterato
         yield from _places(item, test, pointer(place, str(name)))
 
 
+@lru_cache(maxsize=512)
+def _names_in_json(kind: type) -> tuple[tuple[str, str], ...]:
+    """The fields of a dataclass, each with the name that its `Field(alias=)` gives it in JSON."""
+    stated = getattr(kind, "__pydantic_fields__", {})
+    try:
+        hints = {} if stated else get_type_hints(kind, include_extras=True)
+    except Exception:  # a type that cannot be resolved states no alias
+        hints = {}
+    found = []
+    for field in dataclasses.fields(kind):
+        name = field.name
+        said = [stated[name]] if stated else said_of(kind, name, hints.get(name))
+        aliases = (getattr(item, "serialization_alias", None) for item in said)
+        found.append((name, next((alias for alias in aliases if alias), name)))
+    return tuple(found)
+
+
 def _formless(leaf: Any) -> bool:
     if isinstance(leaf, Iterator):
         return True
@@ -95,8 +114,8 @@ class _Plain:
 
             return b64encode(value).decode()
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names = [field.name for field in dataclasses.fields(value)]
-            return self._object({name: getattr(value, name) for name in names}, depth)
+            names = _names_in_json(type(value))
+            return self._object({wire: getattr(value, own) for own, wire in names}, depth)
         return self._leaf(value)
 
     def _check_depth(self, depth: int) -> None:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pytest
-from pydantic import AliasChoices, BaseModel, Field, SecretStr
+from annotated_types import Ge
+from pydantic import (
+    AliasChoices,
+    Base64Bytes,
+    Base64UrlBytes,
+    BaseModel,
+    Field,
+    SecretStr,
+    StringConstraints,
+)
+from pydantic_core import core_schema
 from typing_extensions import TypeAliasType
 
 from salvor.tools.decorator import tool
@@ -196,3 +207,80 @@ def test_texts_mean_what_the_module_says_in_which_they_stand() -> None:
     values = found.prepare({"level": "low", "place": "a", "kind": "b", "items": ["x"]}).values
     assert values["place"] is module.Context.A
     assert values["kind"] is module.Problem.Kind.B
+
+
+class Empty(enum.Enum):
+    """Nothing."""
+
+
+class Builder:
+    """A type that describes itself, and fails in a way of its own."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        raise LookupError("there is no such table")
+
+
+class Described:
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return core_schema.int_schema()
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
+        raise ZeroDivisionError("by nothing")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "reason"),
+    [
+        (Literal[()], "literal"),
+        (Literal[b"x"], "bytes as a literal"),
+        (Annotated[int, Ge("a")], "ge"),
+        (Annotated[str, StringConstraints(pattern="(?<=a)b")], "look-around"),
+        (Annotated[str, StringConstraints(pattern="(")], "unclosed"),
+        (type[int], "a class"),
+        (Empty, "an enum without members"),
+        (enum.Enum, "an enum without members"),
+        (enum.Flag, "an enum without members"),
+        (Base64Bytes, "encoded twice"),
+        (Base64UrlBytes, "encoded twice"),
+        (ClassVar[int], "inside a class only"),
+        (Self, "inside a class only"),
+        (list[Self | None], "inside a class only"),  # type: ignore[misc]
+        (Builder, "LookupError: there is no such table"),
+        (Described, "ZeroDivisionError: by nothing"),
+    ],
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_no_json_is_or_has_no_schema_is_refused_with_its_parameter(
+    annotation: Any, reason: str, inside: bool
+) -> None:
+    def take(city: str, value: Any) -> None: ...
+
+    take.__annotations__["value"] = (
+        Annotated[annotation, Field(title="T")] if inside else annotation
+    )
+
+    error = refused(take)
+
+    assert error.parameter == "value"
+    assert reason in error.reason
+
+
+def test_a_class_may_speak_of_itself() -> None:
+    class Chain(BaseModel):
+        kind: ClassVar[str] = "chain"
+        rest: Self | None = None
+
+    @dataclasses.dataclass
+    class Counted:
+        kind: ClassVar[str] = "counted"
+        number: int = 0
+
+    def take(chain: Any, counted: Any) -> None: ...
+
+    take.__annotations__.update(chain=Chain, counted=Counted)
+    prepared = built(take).prepare({"chain": {"rest": {}}, "counted": {"number": 1}})
+
+    assert prepared.values == {"chain": Chain(rest=Chain()), "counted": Counted(1)}
