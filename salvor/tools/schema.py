@@ -38,14 +38,17 @@ class ValueType:
         self._validator: Any = None
         if annotation is not Any:
             # What only a first tool needs is loaded by it.
-            from salvor.tools.adapter import adapter_of
+            from salvor.tools.adapter import adapter_of, json_schema
             from salvor.tools.annotations import check_crossing
             from salvor.tools.literals import exact_validator
+            from salvor.tools.undescribed import may_lack_schema
 
             check_crossing(annotation, names)
             self._adapter = adapter_of(annotation, names)
             self._dump = self._adapter.serializer.to_python
             self._validator = exact_validator(self._adapter.core_schema, self._adapter.validator)
+            if may_lack_schema(self._adapter.core_schema):
+                self._schema = json_schema(self._adapter, "serialization")
 
     @classmethod
     def of_return(

@@ -16,6 +16,7 @@ from pydantic import (
     Base64Bytes,
     Base64UrlBytes,
     BaseModel,
+    ConfigDict,
     Field,
     SecretStr,
     StringConstraints,
@@ -266,6 +267,27 @@ def test_what_no_json_is_or_has_no_schema_is_refused_with_its_parameter(
 
     assert error.parameter == "value"
     assert reason in error.reason
+
+
+class Held(BaseModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    conn: Conn
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        *(Callable[[int], int], type[int], Literal[b"x"], Empty, Base64Bytes, Held, Described),
+        *(list[Held], dict[str, type[int]], Held | None, Literal[()], tuple[int, Empty]),
+    ],
+)
+def test_a_result_that_no_json_is_is_refused_at_once(annotation: Any) -> None:
+    def give() -> Any: ...
+
+    give.__annotations__["return"] = annotation
+
+    assert "its return type" in refused(give).reason
 
 
 def test_a_class_may_speak_of_itself() -> None:

@@ -1,0 +1,55 @@
+"""Types that can be validated and may have no JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+# Their schema follows from their kind and their parts; literals and enums from their values.
+_DESCRIBED: Final = frozenset(
+    {
+        *("any", "none", "bool", "int", "float", "decimal", "str", "bytes", "uuid", "url"),
+        *("date", "time", "datetime", "timedelta", "literal", "enum"),
+        *("list", "tuple", "set", "frozenset", "dict", "nullable", "union", "tagged-union"),
+        *("typed-dict", "typed-dict-field", "model", "model-fields", "model-field"),
+        *("dataclass", "dataclass-args", "dataclass-field", "default"),
+        *("definitions", "definition-ref"),
+    }
+)
+_OF_MODELS: Final = BaseModel.__get_pydantic_json_schema__.__func__  # type: ignore[attr-defined]
+_SKIPPED: Final = frozenset(
+    {"cls", "config", "expected", "members", "metadata", "serialization", "default"}
+)
+
+
+def may_lack_schema(node: Any) -> bool:
+    """Whether only making the JSON Schema of a type tells whether it has one.
+
+    Args:
+        node: The core schema of the type.
+    """
+    if type(node) is dict:
+        kind = node.get("type")
+        if type(kind) is str and (
+            kind not in _DESCRIBED
+            or _values_lack(kind, node)
+            or ("metadata" in node and _describes_itself(node["metadata"]))
+        ):
+            return True
+        return any(may_lack_schema(item) for key, item in node.items() if key not in _SKIPPED)
+    if type(node) is list or type(node) is tuple:
+        return any(map(may_lack_schema, node))
+    return False
+
+
+def _values_lack(kind: str, node: dict[str, Any]) -> bool:
+    if kind == "literal":
+        return any(isinstance(value, bytes) for value in node["expected"])
+    return kind == "enum" and not node["members"]
+
+
+def _describes_itself(metadata: dict[str, Any]) -> bool:
+    functions = metadata.get("pydantic_js_functions", ())
+    own = [getattr(function, "__func__", function) for function in functions]
+    return any(function is not _OF_MODELS for function in own)
