@@ -17,7 +17,7 @@ import anyio
 
 from salvor.cli.checking import asked_for, quietly_installed
 from salvor.errors import SalvorError, ToolFailed
-from salvor.runtime.execution import causes
+from salvor.runtime.causes import causes
 from salvor.testing.authors import call_within
 from salvor.testing.touches import Watch
 

@@ -19,9 +19,9 @@ from salvor.runtime.approval import Answer, Approvals, call_to_approve
 from salvor.runtime.attempts import AskAgain, Attempts, OpenCall, open_write
 from salvor.runtime.call_errors import changed_since, failure, refused
 from salvor.runtime.caller import PLAIN, CallOptions
+from salvor.runtime.causes import storable
 from salvor.runtime.claiming import Claiming, taking
 from salvor.runtime.ending import honoured
-from salvor.runtime.execution import storable
 from salvor.runtime.host import Host
 from salvor.runtime.options import key_for, with_options
 from salvor.runtime.outcome import parked_at

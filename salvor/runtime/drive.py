@@ -12,7 +12,7 @@ from salvor.events.log import read_log
 from salvor.events.vocabulary import RunCompleted, RunFailed
 from salvor.runtime.attempts import open_write
 from salvor.runtime.cancellation import cancellations, stop_if_cancelled
-from salvor.runtime.execution import causes, storable
+from salvor.runtime.causes import causes, kept
 from salvor.runtime.host import Host
 from salvor.runtime.outcome import Completed, Failed, RunResult
 from salvor.runtime.recorder import Recorder
@@ -122,5 +122,5 @@ def final_failure(error: BaseException) -> str | None:
         texts = [final_failure(inner) for inner in error.exceptions]
         return None if None in texts else "; ".join(map(str, texts))
     if isinstance(error, ToolFailed | WorkflowFailed):
-        return storable(error.message)
+        return kept(error.message)
     return None

@@ -16,8 +16,8 @@ from salvor.events.log import read_log
 from salvor.events.records import Fence, Head
 from salvor.events.vocabulary import RunStarted, WorkflowRef
 from salvor.run_errors import AnswerRefused, RunExists, UnknownRun, WrongState
+from salvor.runtime.causes import causes
 from salvor.runtime.drive import Drive
-from salvor.runtime.execution import storable
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
 from salvor.runtime.outcome import Abandoned, Completed, Failed, RunResult
@@ -231,7 +231,7 @@ class Driving:
         try:
             yield taken
         except Exception as error:
-            taken.cause = storable(f"{type(error).__qualname__}: {error}")
+            taken.cause = causes(error)
             raise
         finally:
             if not host.overtime.holds(fence):

@@ -10,9 +10,11 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from salvor.errors import OutputRefused, RunStopped, SalvorError, ToolFailure
+from salvor.errors import OutputRefused, RunStopped, ToolFailure
 from salvor.runtime.bodies import Body, BodyThreads
 from salvor.runtime.cancellation import cancellations, is_cancellation
+from salvor.runtime.causes import causes as causes
+from salvor.runtime.causes import kept
 from salvor.runtime.opening import open_dependency
 from salvor.runtime.parking import Parking, parking_of
 from salvor.runtime.policy import Fault, worst
@@ -290,7 +292,7 @@ def fault_of(tool: FunctionTool, error: Exception, foreign: ForeignTable) -> Fau
     word = _alone(error)
     if isinstance(word, ToolFailure):
         return Fault(
-            message=storable(word.message),
+            message=kept(word.message),
             extent=word.extent,
             final=word.final,
             retry_after=word.retry_after,
@@ -313,37 +315,3 @@ def _alone(error: Exception) -> Exception:
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
-
-
-def causes(error: BaseException) -> str:
-    """An exception and what caused it, each said once: ``ValueError: x: OSError: y``."""
-    said: list[str] = []
-    seen: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        text = _said(current)
-        if not said or text not in said[-1]:
-            said.append(text)
-        current = current.__cause__ or (
-            None if current.__suppress_context__ else current.__context__
-        )
-    return storable(": ".join(said))
-
-
-def storable(text: str) -> str:
-    """A message as a log can carry it: half a surrogate pair is escaped."""
-    return text.encode(errors="backslashreplace").decode()
-
-
-def _said(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception:
-        text = ""
-    if isinstance(error, BaseExceptionGroup):
-        text = f"{text}: {'; '.join(map(causes, error.exceptions))}"
-    if isinstance(error, SalvorError):
-        return text
-    name = type(error).__qualname__
-    return f"{name}: {text}" if text else name

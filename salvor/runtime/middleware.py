@@ -16,7 +16,8 @@ import anyio.lowlevel
 
 from salvor.errors import Extent, JsonRefused, OutputRefused, PluginError
 from salvor.events.vocabulary import ToolCallRequested
-from salvor.runtime.execution import Ended, Overrun, Value, causes, storable, timed_out
+from salvor.runtime.causes import causes, kept
+from salvor.runtime.execution import Ended, Overrun, Value, timed_out
 from salvor.runtime.parking import Asks, Parking, Sleeps
 from salvor.runtime.policy import Fault, worst
 from salvor.tools.around import Call, Failure, Guard, Outcome, Output, Sleep, Suspend
@@ -126,7 +127,7 @@ async def _asked(guard: Guard, call: Call, step: _Step) -> Outcome:
         returned: Any = await guard.function(call, step)
     except Exception as error:
         word = "failed after it" if step.entered else "denied it"
-        return Failure(message=storable(f"{guard.name} {word}: {causes(error)}"))
+        return Failure(message=kept(f"{guard.name} {word}: {causes(error)}"))
     if isinstance(returned, Output | Suspend | Sleep | Failure):
         return returned
     what = type(returned).__name__
@@ -190,7 +191,7 @@ def _checked(
 
 def _fault(failure: Failure) -> Fault:
     return Fault(
-        message=storable(failure.message),
+        message=kept(failure.message),
         extent=failure.extent,
         final=failure.final,
         retry_after=failure.retry_after,

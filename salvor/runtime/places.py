@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from traceback import FrameSummary
 
-from salvor.runtime.execution import storable
+from salvor.runtime.causes import storable, text_of
 
 _OURS = (str(Path(__file__).parent.parent),)
 _OTHERS = tuple(
@@ -34,10 +34,7 @@ def place_of(error: BaseException | None) -> str | None:
 
 def described(error: BaseException) -> str:
     """``Name: text`` without a full stop at its end, whatever the exception's text does."""
-    try:
-        text = str(error.msg if isinstance(error, SyntaxError) else error)
-    except Exception:
-        text = ""
+    text = str(error.msg) if isinstance(error, SyntaxError) else text_of(error)
     text = storable(text).strip().rstrip(".")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

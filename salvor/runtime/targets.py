@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from salvor.errors import TargetError
-from salvor.runtime.execution import storable
+from salvor.runtime.causes import storable
 from salvor.runtime.places import described, place_of
 
 
