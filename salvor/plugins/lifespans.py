@@ -15,6 +15,7 @@ from anyio.abc import TaskStatus
 
 from salvor.plugins.loader import LifespanOf
 from salvor.tools.around import Call, Failure, Guard, Next, Outcome
+from salvor.tools.saying import in_one_line
 
 LEAVE_SECONDS = 10.0
 
@@ -82,8 +83,7 @@ class _Open:
             elif not self._stop.is_set():
                 self._fail("ended by itself")
         except Exception as error:
-            text = " ".join(str(error).split())
-            self._fail(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+            self._fail(in_one_line(error))
             if not entered:
                 task_status.started()
         finally:

@@ -18,6 +18,7 @@ from salvor.plugins.settings import Unconfigured
 from salvor.registry.registry import Registry
 from salvor.tools.around import Call, Failure, Guard, Middleware, Next, Outcome
 from salvor.tools.foreign import Verdict
+from salvor.tools.saying import in_one_line
 
 Status: TypeAlias = Literal["loaded", "failed", "unconfigured", "blocked", "shadowed", "found"]
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -269,8 +270,7 @@ class _Loading:
             return f"{error} The first is of the plugin {self.owners[error.name]}."
         if isinstance(error, SalvorError):
             return str(error)
-        text = " ".join(str(error).split())
-        return f"{type(error).__name__}: {text}" if text else type(error).__name__
+        return in_one_line(error)
 
 
 def denying(reason: str) -> Middleware:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic_core import ValidationError
-
 from salvor.errors import SalvorError
+from salvor.tools.saying import text_of
 
 MAX_SAID: Final = 16_384
 """Characters of a failure's text that are kept."""
@@ -38,25 +37,6 @@ def kept(text: str) -> str:
 def storable(text: str) -> str:
     """A message as a log can carry it: half a surrogate pair is escaped."""
     return text.encode(errors="backslashreplace").decode()
-
-
-def text_of(error: BaseException) -> str:
-    """What an exception says of itself, whatever its text does.
-
-    What a model refuses is told without the values that came, which may be secrets.
-    """
-    try:
-        if isinstance(error, ValidationError):
-            return _without_values(error)
-        return str(error)
-    except Exception:
-        return ""
-
-
-def _without_values(error: ValidationError) -> str:
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
-    told = (f"{'/'.join(map(str, fault['loc'])) or 'it'}: {fault['msg']}" for fault in faults)
-    return f"{error.title}: {'; '.join(told)}"
 
 
 def _said(error: BaseException) -> str:

@@ -8,7 +8,8 @@ import traceback
 from pathlib import Path
 from traceback import FrameSummary
 
-from salvor.runtime.causes import storable, text_of
+from salvor.runtime.causes import storable
+from salvor.tools.saying import text_of
 
 _OURS = (str(Path(__file__).parent.parent),)
 _OTHERS = tuple(

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from salvor.errors import PluginError
 from salvor.plugins.hooks import Plugin, hookimpl
@@ -103,12 +104,31 @@ def test_the_order_is_that_of_normalised_distribution_and_name() -> None:
     assert found == [("a-dist", "z"), ("b-dist", "a"), ("b-dist", "x")]
 
 
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Settings(BaseModel):
+    token: int
+
+
+def refusal() -> BaseException:
+    try:
+        Settings.model_validate({"token": ["s3cret"]})
+    except ValidationError as error:
+        return error
+    raise AssertionError
+
+
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
         (ImportError("no module\nnamed x"), "ImportError: no module named x"),
         (SystemExit(3), "SystemExit: 3"),
         (RuntimeError(), "RuntimeError"),
+        (Mute(), "Mute"),
+        (refusal(), "ValidationError: Settings: token: Input should be a valid integer"),
     ],
 )
 def test_a_plugin_that_cannot_be_loaded_stops_no_other_one(fault: BaseException, told: str) -> None:
