@@ -131,8 +131,17 @@ async def _resumed(runtime: Runtime, run_id: str) -> Resumed:
     result = await runtime.resume(run_id, long_run, answer=True)
     seconds = perf_counter() - started
     assert isinstance(result, Completed)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = _peak()
     return Resumed(events=2 * result.output + 2, seconds=seconds, peak=peak)
+
+
+def _peak() -> float:
+    """The process's largest memory so far, in MB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # what getrusage says begins, on Linux, with the peak of the parent
+        [peak] = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
+        return int(peak.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 async def _serve(verb: str, store: str, events: int, run_id: str) -> dict[str, object]:

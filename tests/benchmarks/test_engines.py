@@ -66,7 +66,7 @@ def test_every_side_has_its_turn_in_each_round() -> None:
         turns.append((side.name, runs, calls))
         return float(len(turns))
 
-    found = rates(SIDES, 16, 20, measure, rounds=2)
+    found = rates(SIDES, 16, 20, 2, measure)
 
     assert turns == [(name, 16, 20) for name in ("salvor", "other", "salvor", "other")]
     assert found == {"salvor": [1.0, 3.0], "other": [2.0, 4.0]}
