@@ -121,6 +121,11 @@ def test_brackets_in_text_do_not_nest() -> None:
     ("text", "reason"),
     [
         ("", "line 1, column 1"),
+        (" \n", "not JSON"),
+        ('{"a": 1}}', "line 1, column 9"),
+        ("no", "not JSON"),
+        ("a: 1", "not JSON"),
+        ("{a: 1}", "not JSON"),
         ("{} {}", "line 1, column 4"),
         ("NaN", "NaN is not a JSON number"),
         ("[Infinity]", "Infinity is not a JSON number"),

@@ -324,11 +324,13 @@ class Calls:
         """What a call that has ended gives its caller."""
         if completion.outcome == "error":
             raise failure(intent, completion)
-        if completion.outcome is not None or tool is None:
+        # A value is read by the type of its tool; without the tool the run stops at it.
+        tool = tool or self._host.registry.get(intent.tool)
+        if completion.outcome is not None:
             raise UnsupportedEvent(
                 run_id=self._run_id,
                 seq=intent.seq + 1,
-                what=f"a call that ended in {completion.outcome or 'an output'} here",
+                what=f"a call that ended in {completion.outcome} here",
             )
         return self.decoded(tool, completion.output, intent.seq + 1)
 

@@ -20,6 +20,7 @@ _LAZY = frozenset(
     {"Iterable", "Iterator", "Generator", "AsyncIterable", "AsyncIterator", "AsyncGenerator"}
 )
 _PLAIN = frozenset({str, int, float, bool, bytes, list, dict})
+_CONTEXT = ("salvor.tools.context", "Context")
 _MARKS = frozenset({"Required", "NotRequired", "ReadOnly"})
 _OF_A_CLASS = frozenset({"ClassVar", "Self"})
 _SECRET = frozenset({"SecretStr", "SecretBytes", "Secret"})
@@ -169,10 +170,19 @@ def check_crossing(annotation: Any, names: Mapping[str, Any] | None = None) -> N
                 f"{name} cannot be recorded: every argument and result is written to the log.",
                 hint="Let the tool fetch the secret itself, through Depends.",
             )
+        if any(_named(base) == _CONTEXT for base in getattr(found, "__mro__", ())):
+            raise ToolDefinitionError(
+                "a Context comes to a parameter of exactly that type, and to nothing inside it.",
+                hint="Annotate it: ctx: Context.",
+            )
         if name in _LAZY and module in ("collections.abc", "typing"):
             raise ToolDefinitionError(
                 f"{name} would be checked only while the body reads it.", hint="Use list[...]."
             )
+
+
+def _named(found: Any) -> tuple[str, str]:
+    return getattr(found, "__module__", ""), getattr(found, "__name__", "")
 
 
 def _check_placed(annotation: Any) -> None:

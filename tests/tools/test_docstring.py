@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -191,3 +193,13 @@ LINES = [
 @given(st.lists(st.sampled_from(LINES) | st.text(max_size=20), max_size=12))
 def test_no_docstring_can_fail(lines: list[str]) -> None:
     read_docstring("\n".join(lines))
+
+
+def test_reading_leaves_logging_as_it_is() -> None:
+    root = logging.getLogger()
+    before = (root.level, list(root.handlers), logging.root.manager.disable)
+
+    for text in (GOOGLE, NUMPY, "S.\n\nArgs:\n    nothing here\n", "::\n    :\n---"):
+        read_docstring(text)
+
+    assert (root.level, list(root.handlers), logging.root.manager.disable) == before

@@ -60,6 +60,35 @@ def test_the_context_is_found_by_type_at_any_position(position: str) -> None:
     assert (args + tuple(kwargs.values())).count(None) == 1
 
 
+class OwnContext(Context):
+    """Somebody's own."""
+
+
+@pytest.mark.parametrize(
+    "annotation", [list[Context], Context | int, dict[str, Context], OwnContext, OwnContext | None]
+)
+def test_a_context_comes_alone(annotation: Any) -> None:
+    def query(sql: str, ctx: Any) -> None: ...
+
+    query.__annotations__["ctx"] = annotation
+
+    assert refused(query).parameter == "ctx"
+    assert "a Context comes to a parameter of exactly that type" in refused(query).reason
+
+
+def test_several_parameters_may_take_the_context() -> None:
+    def query(sql: str, ctx: Context, again: Context) -> None: ...
+
+    found = built(query)
+
+    assert list(found.input_schema["properties"]) == ["sql"]  # type: ignore[arg-type]
+    assert found.arguments({"sql": "x"}, NO_CONTEXT, {})[1] == {
+        "sql": "x",
+        "ctx": None,
+        "again": None,
+    }
+
+
 def test_a_caller_cannot_hand_in_the_context_or_a_dependency() -> None:
     def query(sql: str, ctx: Context, db: Conn = Depends(Conn)) -> None: ...
 
