@@ -42,6 +42,7 @@ _entry = re.compile(
     r"(?P<bullet>[-*+\u2022] +)?[\\*`]{0,4}(?P<name>\w+)[*`]{0,4} ?(?:\(.{0,400}?\))?[*`]{0,4}"
     r"(?P<mark> ?:[*`]{0,4}| +(?:--?|[\u2013\u2014]))(?: +(?P<text>.*)|)"
 ).fullmatch
+_tight = re.compile(r"[-*+\u2022]? *[\\*`]{0,4}(\w+)[*`]{0,4} ?[:\uff1a](.*)").fullmatch
 _field = re.compile(
     r"[:@](?:param|parameter|arg|argument|attribute|key|keyword|kwarg|type|returns?|rtype|raises?"
     r"|except|exception|yields?|ytype|[ic]?var)\b"
@@ -79,8 +80,7 @@ def parted(lines: list[str], names: frozenset[str]) -> Sections:
         elif title is not None:
             position = _end_of_section(lines, start + 1, names)
             if title in _PARAMETERS:
-                for name, text in _entries(lines[start + 1 : position], names):
-                    found.entries.setdefault(name, text)
+                found.prose.extend(_take(found.entries, lines[start:position], names))
         elif (title := _numpy_title(lines, start)) is not None:
             position = _end_of_numpy(lines, start + 2, title)
             if title in _PARAMETERS:
@@ -92,6 +92,16 @@ def parted(lines: list[str], names: frozenset[str]) -> Sections:
             found.prose.append(lines[start])
             position += 1
     return found
+
+
+def _take(into: dict[str, str], section: list[str], names: frozenset[str]) -> list[str]:
+    """Take the entries of a section; gives back the lines of it that belong to no entry."""
+    before, *entries = _entries(section[1:], names)
+    for name, text in entries:
+        into.setdefault(name, text)
+    if entries:
+        return before[1].splitlines()
+    return section if names and any(section[1:]) else []
 
 
 def _end_of_fence(lines: list[str], start: int) -> int:
@@ -178,7 +188,10 @@ def _end_of_field(lines: list[str], start: int) -> int:
 
 
 def _entries(body: list[str], names: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Each name with its text: what stands behind it and what goes on below it."""
+    """Each name with its text: what stands behind it and what goes on below it.
+
+    Before them, under no name, what stands above the first.
+    """
     texts = [line for line in body if line]
     base = len(texts[0]) - len(texts[0].lstrip()) if texts else 0
     name, said = "", [""]
@@ -189,17 +202,16 @@ def _entries(body: list[str], names: frozenset[str]) -> Iterator[tuple[str, str]
         if entry is None:
             said.append(text)
             continue
-        if name:
-            yield name, "\n".join(said).strip()
-        name, said = entry[0], [entry[1]]
-    if name:
         yield name, "\n".join(said).strip()
+        name, said = entry[0], [entry[1]]
+    yield name, "\n".join(said).strip()
 
 
 def _read(line: str, names: frozenset[str]) -> tuple[str, str] | None:
     match = _entry(line)
     if match is None:
-        return None
+        tight = _tight(line)
+        return (tight[1], tight[2].strip()) if tight and tight[1] in names else None
     name = match["name"]
     dashed = ":" not in match["mark"]
     if dashed and not (name in names or (match["bullet"] and not names)):

@@ -41,6 +41,27 @@ def test_a_heading_and_an_entry_may_be_written_in_many_ways(title: str, entry: s
     assert found.description == "Summary.\n\nMore prose."
 
 
+@pytest.mark.parametrize(
+    "entry", ["a:the text", "a :the text", "- `a`:the text", "a\uff1athe text"]
+)
+def test_a_known_name_needs_no_space_behind_its_colon(entry: str) -> None:
+    found = read_docstring(
+        f"S.\n\nArgs:\n    {entry}\n        http://it.is\n    b:other", ("a", "b")
+    )
+
+    assert found.parameters == {"a": "the text\nhttp://it.is", "b": "other"}
+
+
+def test_what_a_section_says_of_no_parameter_stays() -> None:
+    above = read_docstring("S.\n\nArgs:\n    All in cents.\n    a: x\n\nMore.", ("a",))
+    unread = read_docstring("S.\n\nArgs:\n    See the handbook.\n\nMore.", ("a",))
+    empty = read_docstring("S.\n\nArgs:\n\nReturns:\n    x", ("a",))
+
+    assert (above.description, above.parameters) == ("S.\n\nAll in cents.\nMore.", {"a": "x"})
+    assert unread.description == "S.\n\nArgs:\n    See the handbook.\n\nMore."
+    assert empty.description == "S."
+
+
 def test_a_dash_in_a_continuation_makes_no_parameter() -> None:
     found = read_docstring("S.\n\nArgs:\n    a: the first\n    part - of it", ("a",))
 
