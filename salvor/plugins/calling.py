@@ -42,7 +42,7 @@ class Hooks:
 
         Raises:
             PluginError: it implements nothing, or something that does not exist.
-            Exception, SystemExit: whatever importing it raises.
+            BaseException: whatever importing it raises.
         """
         value = self._found.entry.value
         if not _names_an_object(value):
@@ -64,8 +64,22 @@ class Hooks:
         _check_pending(self._manager, value, marked)
 
     def register_tools(self, plugin: Plugin) -> None:
-        """Let it add its tools to ``plugin.registry``."""
-        self._call("salvor_register_tools", plugin)
+        """Let it add its tools to ``plugin.registry``.
+
+        Raises:
+            PluginError: it cannot add any, or gives back something that nobody takes.
+        """
+        for implementation in self._manager.hook.salvor_register_tools.get_hookimpls():
+            if "plugin" not in (*implementation.argnames, *implementation.kwargnames):
+                raise PluginError(
+                    "salvor_register_tools takes no parameter plugin, so it can add nothing.",
+                    hint="Write def salvor_register_tools(plugin).",
+                )
+        for given in self._call("salvor_register_tools", plugin):
+            raise PluginError(
+                f"salvor_register_tools gave back a {type(given).__name__}, and nobody takes it.",
+                hint="Add each tool to plugin.registry, and return nothing.",
+            )
 
     def middleware(self, plugin: Plugin) -> Middleware | None:
         """The middleware it gives, if any.

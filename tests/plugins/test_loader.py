@@ -104,6 +104,10 @@ def test_the_order_is_that_of_normalised_distribution_and_name() -> None:
     assert found == [("a-dist", "z"), ("b-dist", "a"), ("b-dist", "x")]
 
 
+class Skipped(BaseException):
+    """What a test tool leaves a module by."""
+
+
 class Mute(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no text")
@@ -127,6 +131,8 @@ def refusal() -> BaseException:
         (ImportError("no module\nnamed x"), "ImportError: no module named x"),
         (SystemExit(3), "SystemExit: 3"),
         (RuntimeError(), "RuntimeError"),
+        (Skipped("not here"), "Skipped: not here"),
+        (GeneratorExit(), "GeneratorExit"),
         (Mute(), "Mute"),
         (refusal(), "ValidationError: Settings: token: Input should be a valid integer"),
     ],
