@@ -5,7 +5,7 @@ SalvorError
         UnknownRun, RunExists, AnswerRefused, OutputMisfit, AnswerConflict, LeaseHeld,
         NotDoneRefused, RunInterrupted, RunStuck, Unconfirmed, SignalConflict, SignalRefused,
         ToolChanged, KeyedConflict, CallIdConflict, SessionStopped,
-        UnknownClaim, ClaimRefused, CopyRefused
+        UnknownClaim, ClaimRefused, CopyRefused, NoQuestion
         WrongState             the verb does not fit where the run stands
             RunEnded, NotYet, DeadlinePassed
 """
@@ -309,6 +309,19 @@ class CopyRefused(RunError):
             f"the lines are no exported run: {why}; nothing was written.",
             hint="`salvor store export RUN` writes one.",
         )
+
+
+class NoQuestion(RunError):
+    """A tool has no question of its own to the outside world (F3)."""
+
+    code = "no_question"
+
+    def __init__(self, *, tool: str) -> None:
+        super().__init__(
+            f"{tool} has no verify, so nobody but a person can find out whether it happened.",
+            hint="Find out, and say so with `salvor resolve`.",
+        )
+        self.tool = tool
 
 
 class RunStuck(RunError):

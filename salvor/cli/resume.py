@@ -25,6 +25,14 @@ from salvor.values import JsonValue
     is_flag=True,
     help="Make an open call again although its tool was changed since.",
 )
+@click.option(
+    "--verify", is_flag=True, help="Let the tool of an open write ask whether it happened."
+)
+@click.option(
+    "--worker-dead",
+    is_flag=True,
+    help="... and nobody is left who could still do it; needed if it did not happen.",
+)
 @store_option
 @click.pass_context
 def resume(
@@ -35,6 +43,8 @@ def resume(
     park: int | None,
     by: str,
     accept_changes: bool,
+    verify: bool,
+    worker_dead: bool,
 ) -> int:
     """Go on with RUN after a crash, or with the answer it waits for.
 
@@ -51,7 +61,14 @@ def resume(
             return over
         given = answer if answers else MISSING
         going = runtime.resume(
-            run_id, workflow, answer=given, park=park, by=by, accept_changes=accept_changes
+            run_id,
+            workflow,
+            answer=given,
+            park=park,
+            by=by,
+            accept_changes=accept_changes,
+            verify=verify,
+            worker_dead=worker_dead,
         )
         return await driven(runtime, store, run_id, going)
 

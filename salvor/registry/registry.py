@@ -19,6 +19,7 @@ from salvor.registry.shelf import Shelf
 from salvor.tools.contract import ApprovalDeclaration, Effect, KeyDeclaration, Retry, place_of
 from salvor.tools.decorator import make_meta, tool_meta
 from salvor.tools.function import FunctionTool, function_tool
+from salvor.tools.verification import Verify
 from salvor.values import JsonObject
 
 
@@ -97,6 +98,7 @@ class Registry:
         exceptions: Literal["failed"] | None = None,
         timeout: float | None = None,
         approval: ApprovalDeclaration = False,
+        verify: Verify | None = None,
         inline: bool = False,
         tags: Sequence[str] = (),
         replace: bool = False,
@@ -120,6 +122,7 @@ class Registry:
             exceptions=exceptions,
             timeout=timeout,
             approval=approval,
+            verify=verify,
             inline=inline,
             tags=tags,
         )

@@ -16,16 +16,18 @@ from salvor.clock import Clock, Ids
 from salvor.events.records import Driver
 from salvor.events.store import Store
 from salvor.registry.registry import Registry
+from salvor.runtime.attempts import open_write
 from salvor.runtime.background import Background
 from salvor.runtime.bodies import DEFAULT_LIMIT, BodyThreads
 from salvor.runtime.driving import Driving
 from salvor.runtime.host import Host, Progress
 from salvor.runtime.keyed import Keyed
 from salvor.runtime.leases import LeaseKeeper
+from salvor.runtime.looking import Look
 from salvor.runtime.named import named_run_id
 from salvor.runtime.operator import Operator
 from salvor.runtime.operator_claims import OperatorClaims
-from salvor.runtime.outcome import RunResult
+from salvor.runtime.outcome import OpenWrite, RunResult
 from salvor.runtime.overtime import Overtime
 from salvor.runtime.parks import MISSING, Missing
 from salvor.runtime.run import Run
@@ -33,6 +35,7 @@ from salvor.runtime.session import Session
 from salvor.runtime.shared import Shared
 from salvor.runtime.upkeep import Upkeep
 from salvor.runtime.verbs import Verbs
+from salvor.runtime.verifying import asked
 from salvor.runtime.waking import Waking
 from salvor.runtime.workflow import SINGLE, bind, define, single_call
 from salvor.tools.approval import ApprovalRule
@@ -212,6 +215,8 @@ class Runtime(Verbs):
         park: int | None = None,
         by: str | None = None,
         accept_changes: bool = False,
+        verify: bool = False,
+        worker_dead: bool = False,
     ) -> RunResult[Any]:
         """Go on with a run, whatever made it stop; one that has ended is only reported.
 
@@ -223,12 +228,16 @@ class Runtime(Verbs):
             park: The position of the park that the answer is for.
             by: Who answers.
             accept_changes: Make an open call again although its tool was changed since (B5).
+            verify: Let the tool of an open write ask the outside world whether it happened (F3).
+            worker_dead: The word that nobody is left who could still do it, for `verify`.
 
         Raises:
             UnknownRun, LeaseHeld: no such run, or somebody drives it.
             WrongState: an answer was given and the run waits for none.
             AnswerRefused: the answer does not fit; the run is still parked.
             AnswerConflict, DeadlinePassed: somebody or something answered first.
+            NoQuestion: the tool of the open write cannot ask.
+            NotDoneRefused: it did not happen yet, and may still.
             ToolChanged: an open call would be made by another tool than it was asked of.
         """
         run_id = parse_run_id(run_id)
@@ -238,9 +247,24 @@ class Runtime(Verbs):
             look = await self._answered(look, answer, park=park, by=by, workflow=workflow)
         else:
             await self._waking.woken(look)
+            if verify and look.state.status == "needs-reconciliation":
+                still_open = await self._verified(look, worker_dead=worker_dead)
+                if still_open is not None:
+                    return still_open
         state = (await self._operator.look_again(look)).state
         del look  # the drive reads for itself: one log at a time is in memory
         return await self._go_on(run_id, state, definition, accept_changes=accept_changes)
+
+    async def _verified(self, look: Look, *, worker_dead: bool) -> OpenWrite | None:
+        """Resolve an open write by what its tool finds out; what stays open is given back."""
+        intent = look.state.open_call
+        assert intent is not None
+        tool = self._driving.tool_of(look, needed=True)
+        found = await asked(tool, intent, self._host.threads, worker_dead=worker_dead)
+        if isinstance(found, str):
+            return open_write(look.head.run_id, intent, found)
+        await self._operator.resolve(look, found, tool, by="verify")
+        return None
 
     def keyed(self, name: str) -> Keyed[Any]:
         """The run of that name: started by whoever comes first, gone on with by the others."""

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any, Literal, TypeAlias
 
 from salvor.errors import ToolDefinitionError
+from salvor.tools.verification import Verify
 
 Effect: TypeAlias = Literal["read", "idempotent", "write"]
 EFFECTS: tuple[Effect, ...] = ("read", "idempotent", "write")
@@ -61,6 +62,7 @@ class ToolMeta:
     exceptions: Literal["failed"] | None = None
     timeout: float | None = None
     approval: ApprovalDeclaration = False
+    verify: Verify | None = None
     inline: bool = False
     tags: tuple[str, ...] = ()
 
@@ -118,12 +120,20 @@ def check_meta(meta: ToolMeta, where: str | None = None) -> None:
             type(meta.approval) is bool or callable(meta.approval),
             "True, False or a function of the arguments",
         ),
+        ("verify", meta.verify is None or callable(meta.verify), "a function, or None"),
         ("inline", type(meta.inline) is bool, "True or False"),
         ("tags", not meta.tags or all(map(_text_or_none, meta.tags)), "texts that are not blank"),
     ):
         if not fits:
             got = getattr(meta, option)
             raise ToolDefinitionError(f"{option} has to be {takes}, got {got!r}.", where=where)
+    if meta.verify is not None and meta.effect != "write":
+        raise ToolDefinitionError(
+            f"verify is for a write; {'an' if meta.effect == 'idempotent' else 'a'} {meta.effect} "
+            "call is made again.",
+            where=where,
+            hint="Drop it.",
+        )
     if meta.inline and meta.timeout is not None:
         raise ToolDefinitionError(
             "an inline tool takes no timeout: it runs on the event loop's own thread, and nobody "

@@ -22,6 +22,7 @@ from salvor.tools.contract import (
     unwrap,
 )
 from salvor.tools.injection import dependency_of
+from salvor.tools.verification import Verify
 
 F = TypeVar("F")
 
@@ -44,6 +45,7 @@ def tool(
     exceptions: Literal["failed"] | None = None,
     timeout: float | None = None,
     approval: ApprovalDeclaration = False,
+    verify: Verify | None = None,
     inline: bool = False,
     tags: Sequence[str] = (),
 ) -> Callable[[F], F]: ...
@@ -62,6 +64,7 @@ def tool(
     exceptions: Literal["failed"] | None = None,
     timeout: float | None = None,
     approval: ApprovalDeclaration = False,
+    verify: Verify | None = None,
     inline: bool = False,
     tags: Sequence[str] = (),
 ) -> Callable[[F], F]: ...
@@ -89,6 +92,8 @@ def tool(*misplaced: Any, effect: Any = None, **options: Any) -> Callable[[F], F
             started meanwhile.
         approval: ``True``: a person has to say yes to each call before it is made. Or a function
             of the arguments that says whether.
+        verify: For a write: asks the far side whether a call happened, given its arguments and
+            its key; `Happened`, `NotHappened` or `CannotTell`. Asked by ``resume --verify`` only.
         inline: Run a synchronous function on the event loop's thread, for libraries that
             are bound to it; everything else waits for it.
         tags: Words to select tools by.
@@ -126,6 +131,7 @@ def make_meta(
     exceptions: Literal["failed"] | None = None,
     timeout: float | None = None,
     approval: ApprovalDeclaration = False,
+    verify: Verify | None = None,
     inline: bool = False,
     tags: Sequence[str] = (),
 ) -> ToolMeta:
@@ -141,6 +147,7 @@ def make_meta(
         exceptions=exceptions,
         timeout=timeout,
         approval=approval,
+        verify=verify,
         inline=inline,
         tags=tags if type(tags) is tuple else _several(tags),
     )

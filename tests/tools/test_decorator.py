@@ -96,7 +96,7 @@ def test_the_bare_decorator_says_what_to_write() -> None:
     assert caught.value.hint is not None
 
 
-@pytest.mark.parametrize("option", ["verify", "approve", "efect"])
+@pytest.mark.parametrize("option", ["verifies", "approve", "efect"])
 def test_an_option_that_does_nothing_is_refused(option: str) -> None:
     with pytest.raises(ToolDefinitionError, match=f"no option '{option}'") as caught:
         tool(effect="read", **{option: 1})  # type: ignore[call-overload]

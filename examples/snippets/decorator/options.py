@@ -1,7 +1,20 @@
 """Every option of the decorator once."""
 
 # --8<-- [start:options]
+from typing import Any
+
 from salvor import Retry, tool
+from salvor.tools.verification import CannotTell, Finding, Happened, NotHappened
+
+STATEMENT: dict[str, str] | None = {}
+
+
+def on_the_statement(arguments: dict[str, Any], key: str | None) -> Finding:
+    """Look the transfer up by its key."""
+    if STATEMENT is None:
+        return CannotTell("the bank is closed")
+    found = STATEMENT.get(str(key))
+    return NotHappened() if found is None else Happened(found)
 
 
 class Declined(Exception):
@@ -19,6 +32,7 @@ class Declined(Exception):
     exceptions="failed",
     timeout=20.0,
     approval=lambda arguments: arguments["cents"] > 1_000_000,
+    verify=on_the_statement,
     tags=["money"],
 )
 def transfer(customer: str, reference: str, cents: int) -> str:
