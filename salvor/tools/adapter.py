@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Annotated, Any, Final, NewType, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.json_schema import JsonSchemaMode
-from pydantic_core import SchemaError
+from pydantic_core import CoreConfig, SchemaError
 
 from salvor.errors import ToolDefinitionError
 from salvor.tools.generator import SchemaGenerator
@@ -19,6 +19,9 @@ from salvor.values import JsonObject, as_json
 BYTES: Final = ConfigDict(
     val_json_bytes="base64", ser_json_bytes="base64", ser_json_inf_nan="constants"
 )
+
+WRITTEN: Final = CoreConfig(ser_json_bytes="base64", ser_json_inf_nan="constants")
+"""The same, for what pydantic makes serialisers of."""
 
 
 def json_schema(of: TypeAdapter[Any] | type[BaseModel], mode: JsonSchemaMode) -> JsonObject:
@@ -77,7 +80,18 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
     except PydanticUserError as error:
         if error.code != "type-adapter-config-unused":
             raise
-        return TypeAdapter(annotation)
+        if _has_config(annotation):
+            return TypeAdapter(annotation)
+        # A typed dict or dataclass says nothing of bytes, and by itself would make text of them.
+        rename: Any = NewType
+        return TypeAdapter(rename("_", annotation), config=BYTES)
+
+
+def _has_config(annotation: Any) -> bool:
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return is_model or hasattr(annotation, "__pydantic_config__")
 
 
 def refused_type(annotation: Any, error: Exception) -> ToolDefinitionError:

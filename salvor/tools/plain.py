@@ -87,12 +87,13 @@ def _formless(leaf: Any) -> bool:
 class _Plain:
     """One conversion: what is converted, for messages, and how models are dumped."""
 
-    __slots__ = ("root", "what", "whole")
+    __slots__ = ("base64", "root", "what", "whole")
 
     def __init__(self, what: str, whole: bool, root: Any) -> None:
         self.what = what
         self.whole = whole
         self.root = root
+        self.base64 = False
 
     def of(self, value: Any, depth: int) -> Any:
         kind = type(value)
@@ -110,13 +111,16 @@ class _Plain:
         if isinstance(value, set | frozenset):
             return sorted((self.of(item, depth + 1) for item in value), key=self._text)
         if isinstance(value, bytes | bytearray):
-            from base64 import b64encode  # which few arguments need
-
-            return b64encode(value).decode()
+            return self._base64(value)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             names = _names_in_json(type(value))
             return self._object({wire: getattr(value, own) for own, wire in names}, depth)
         return self._leaf(value)
+
+    def _base64(self, value: bytes | bytearray) -> str:
+        from base64 import b64encode  # which few arguments need
+
+        return b64encode(value).decode()
 
     def _check_depth(self, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -132,7 +136,11 @@ class _Plain:
         return found
 
     def _key(self, key: Any) -> str:
-        return key if type(key) is str else str(next(iter(self._leaf({key: None}))))
+        if type(key) is str:
+            return key
+        if isinstance(key, bytes):
+            return self._base64(key)
+        return str(next(iter(self._leaf({key: None}))))
 
     def _leaf(self, value: Any) -> Any:
         try:
@@ -169,13 +177,17 @@ class _Plain:
             for name, field in type(model).model_fields.items()
             if get_origin(field.annotation) is Literal
         )
+        outer, self.base64 = self.base64, model.model_config.get("ser_json_bytes") == "base64"
         for values in (copy.__dict__, copy.__pydantic_extra__ or {}):
             values.update({name: self._inner(item, depth + 1) for name, item in values.items()})
+        self.base64 = outer
         return copy
 
     def _inner(self, value: Any, depth: int) -> Any:
         if isinstance(value, BaseModel):
             return self._as_set(value, depth)
+        if self.base64 and isinstance(value, bytes):
+            return self._base64(value)  # pydantic writes the other alphabet
         kind = type(value)
         if kind is list or kind is tuple:
             self._check_depth(depth)

@@ -38,9 +38,10 @@ class ValueType:
         self._validator: Any = None
         if annotation is not Any:
             # What only a first tool needs is loaded by it.
-            from salvor.tools.adapter import adapter_of, json_schema
+            from salvor.tools.adapter import WRITTEN, adapter_of, json_schema
             from salvor.tools.annotations import check_crossing
             from salvor.tools.literals import exact_validator
+            from salvor.tools.octets import standard_serializer
             from salvor.tools.undescribed import may_lack_schema
 
             check_crossing(annotation, names)
@@ -49,6 +50,9 @@ class ValueType:
             self._validator = exact_validator(self._adapter.core_schema, self._adapter.validator)
             if may_lack_schema(self._adapter.core_schema):
                 self._schema = json_schema(self._adapter, "serialization")
+                self._dump = standard_serializer(
+                    self._adapter.core_schema, self._adapter.serializer, WRITTEN
+                ).to_python
 
     @classmethod
     def of_return(
