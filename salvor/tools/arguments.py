@@ -199,10 +199,13 @@ class InputModel:
         from salvor.tools.problems import faults_of, problems_of
         from salvor.tools.repair import refused_when_lax, repaired
 
+        fits = self.check.is_valid(raw)
         for _ in range(ROUNDS):
             faults = faults_of(error, raw, self.names)
             lax = refused_when_lax(self.validate, text, raw)
-            found = repaired(raw, faults, lax, self.omissible)
+            # Where the schema takes what came, 5.0 is what is meant by 5, and texts are texts.
+            numbers = [fault for fault in faults if fits and not isinstance(fault.value, str)]
+            found = repaired(raw, numbers or faults, lax, self.omissible)
             if found is None:
                 break
             raw, text = found, self._text(found, tool)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from enum import Flag
+from functools import reduce
+from operator import or_
 from typing import Any, ClassVar, Final
 
 from pydantic import EncodedBytes
@@ -17,7 +20,7 @@ from pydantic_core import PydanticSerializationError, core_schema
 from salvor.errors import JsonRefused
 from salvor.tools.injection import LEFT_OUT
 from salvor.tools.plain import to_json
-from salvor.tools.wording import BASE64
+from salvor.tools.wording import BASE64, DURATION
 from salvor.values import canonical_json
 
 _CLOCK: Final = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
@@ -30,6 +33,7 @@ _KEYS: Final[dict[str, JsonSchemaValue]] = {
     "number": {"pattern": _NUMBER_KEY},
     "boolean": {"enum": ["true", "false"]},
 }
+_NO_KEYS: Final = frozenset({"none", "tuple", "model", "dataclass", "typed-dict"})
 _DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,6})?$"
 
 
@@ -83,12 +87,23 @@ class SchemaGenerator(GenerateJsonSchema):
         if "patternProperties" in found:
             found.setdefault("additionalProperties", False)
         elif "keys_schema" in schema:
-            keys = schema["keys_schema"]
-            if keys["type"] == "literal":  # of which pydantic finds no number by its text
-                keys = {**keys, "expected": [e for e in keys["expected"] if isinstance(e, str)]}
+            keys = self._keys(schema["keys_schema"])
             names = self._as_text(self.generate_inner(keys))
             found = {**found, "propertyNames": names} if names else found
         return found
+
+    def _keys(self, keys: Any) -> Any:
+        """The keys that may be there: of a list of values, pydantic finds no number by its text."""
+        if keys["type"] == "literal":
+            keys = {**keys, "expected": [e for e in keys["expected"] if isinstance(e, str)]}
+        elif keys["type"] == "enum" and "sub_type" not in keys:
+            named = [member for member in keys["members"] if isinstance(member.value, str)]
+            if named != keys["members"]:  # what it refers to elsewhere has them all
+                keys = {**keys, "members": named}
+                keys.pop("ref", None)
+        if keys["type"] in _NO_KEYS or [] in (keys.get("expected"), keys.get("members")):
+            return self.handle_invalid_for_json_schema(keys, "an object with keys that are no text")
+        return keys
 
     def _as_text(self, schema: JsonSchemaValue) -> JsonSchemaValue:
         """What the key may be whose value has that schema; empty for any."""
@@ -128,6 +143,9 @@ class SchemaGenerator(GenerateJsonSchema):
         """An enum by its values; pydantic puts a title on it later."""
         if not schema["members"]:
             return self.handle_invalid_for_json_schema(schema, "an enum without members")
+        if issubclass(schema["cls"], Flag):
+            every = reduce(or_, (member.value for member in schema["members"]), 0)
+            return {"type": "integer", "minimum": 0, "maximum": every}
         self._enums = {*getattr(self, "_enums", ()), schema["cls"].__name__}
         return super().enum_schema(schema)
 
@@ -155,6 +173,11 @@ class SchemaGenerator(GenerateJsonSchema):
         if schema.get("tz_constraint") == "naive":
             return {"type": "string", "pattern": _NAIVE}
         return super().datetime_schema(schema)
+
+    def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
+        """ISO 8601, with what the format `duration` lacks: a sign, and parts of a second."""
+        found = super().timedelta_schema(schema)
+        return {"type": "string", "pattern": DURATION} if "format" in found else found
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
         """A number, or a number as text."""

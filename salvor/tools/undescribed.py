@@ -47,6 +47,8 @@ def may_lack_schema(node: Any) -> bool:
 def _values_lack(kind: str, node: dict[str, Any]) -> bool:
     if kind == "literal":
         return any(isinstance(value, bytes) for value in node["expected"])
+    if kind == "dict":
+        return node.get("keys_schema", {}).get("type", "any") not in ("any", "str", "int")
     return kind == "enum" and not node["members"]
 
 

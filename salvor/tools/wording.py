@@ -22,7 +22,14 @@ TYPES = {
 
 BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$"
 
-PATTERNS = {BASE64: "text in base64"}
+# As Python needs it: with a sign and parts of a second, which RFC 3339 has not.
+_N = "[0-9]{1,9}"
+_S = rf"{_N}(\.[0-9]{{1,6}})?S"
+_CLOCK = rf"T({_N}H({_N}M)?({_S})?|{_N}M({_S})?|{_S})"
+_DAYS = rf"({_N}Y({_N}M)?({_N}D)?|{_N}M({_N}D)?|{_N}D|{_N}W)"
+DURATION = rf"^[+-]?P({_DAYS}({_CLOCK})?|{_CLOCK})$"
+
+PATTERNS = {BASE64: "text in base64", DURATION: "a duration (ISO 8601), such as PT1H30M"}
 
 FORMATS = {
     "date-time": DATE_TIME,

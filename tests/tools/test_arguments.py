@@ -219,6 +219,13 @@ def test_what_could_be_repaired_is_no_problem() -> None:
     assert [problem.pointer for problem in problems(TOOL, raw)] == ["/places/0/x"]
 
 
+def test_what_the_schema_takes_is_not_repaired_for_another_arm_of_a_union() -> None:
+    sent = [5.0, "[true]"]
+
+    assert got(tuple[int, str] | list[list[bool]], sent) == (5, "[true]")
+    assert canonical(list[list[bool]] | tuple[int, str], sent) == [5, "[true]"]
+
+
 def test_an_unknown_argument_without_a_near_name_is_refused_too() -> None:
     raw: JsonObject = {"claim_id": "a", "amount": 1, "places": [], "dry_run": True}
 
