@@ -18,7 +18,13 @@ from salvor.run_errors import AnswerConflict, AnswerRefused, OutputMisfit, RunEn
 from salvor.runtime.claiming import abandoned_claim, settling
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
-from salvor.runtime.resolve import Resolution, ResolvedOutput, refuse_unless_dead, resolved
+from salvor.runtime.resolve import (
+    Resolution,
+    ResolvedOutput,
+    refuse_unless_dead,
+    resolved,
+    worker_may_live,
+)
 from salvor.runtime.waking import Waking
 from salvor.store_errors import LogError
 from salvor.tools.check import schema_problems
@@ -172,8 +178,12 @@ class Operator:
         if state.ended:
             raise RunEnded(run_id)
         call = state.open_call
-        if call is not None and wish.happened == "no":
-            refuse_unless_dead(call.tool, wish.worker_dead or self.overdue(look, tool))
+        force = wish.force
+        if call is not None and wish.happened == "no" and not wish.worker_dead:
+            refuse_unless_dead(call.tool, self.overdue(look, tool))
+            if force and look.head.lease is not None:  # fenced off, it goes on with its body
+                raise worker_may_live(call.tool, "its run is being driven")
+            force = False  # somebody may have taken it over since
         claim = await self._held(look)
         if claim is not None and wish.happened is None:
             raise WrongState(
@@ -190,7 +200,7 @@ class Operator:
             else None,
             caller=wish.by,
         )
-        await self._waking.settle(look, event, claims=claims, force=wish.force)
+        await self._waking.settle(look, event, claims=claims, force=force)
 
     async def _held(self, look: Look) -> Claim | None:
         """The claim that the run's open call, or the park of its tool, holds."""

@@ -87,8 +87,13 @@ def refuse_unless_dead(tool: str, dead: bool) -> None:
         NotDoneRefused: no time limit has passed, and nobody gave their word.
     """
     if not dead:
-        raise NotDoneRefused(
-            f"the worker of {tool} may still be at it: no time limit of it has passed.",
-            hint="Make sure that it is dead, and that nothing it started or sent goes on; "
-            "then say so with --worker-dead.",
-        )
+        raise worker_may_live(tool, "no time limit of it has passed")
+
+
+def worker_may_live(tool: str, why: str) -> NotDoneRefused:
+    """The refusal of "nothing happened", which takes the word that the worker is dead."""
+    return NotDoneRefused(
+        f"the worker of {tool} may still be at it: {why}.",
+        hint="Make sure that it is dead, and that nothing it started or sent goes on; "
+        "then say so with --worker-dead.",
+    )

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -7,9 +8,11 @@ from salvor.events.store import Store
 from salvor.registry.registry import Registry
 from salvor.runtime.runtime import Runtime
 from salvor.stores.memory import MemoryStore
+from salvor.stores.sqlite import SqliteStore
 from salvor.testing.clock import FakeIds
 
 MakeRuntime = Callable[..., Runtime]
+MakeStore = Callable[[Clock], Store]
 
 
 @pytest.fixture
@@ -45,3 +48,11 @@ def make_runtime() -> Iterator[MakeRuntime]:
 @pytest.fixture
 def runtime(make_runtime: MakeRuntime) -> Runtime:
     return make_runtime()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> MakeStore:
+    """Makes the store of a test, which runs once on each kind; its runtime closes it."""
+    if request.param == "memory":
+        return lambda clock: MemoryStore(clock=clock)
+    return lambda clock: SqliteStore.open(str(tmp_path / "store.db"), clock=clock)
