@@ -20,7 +20,6 @@ _LAZY = frozenset(
     {"Iterable", "Iterator", "Generator", "AsyncIterable", "AsyncIterator", "AsyncGenerator"}
 )
 _PLAIN = frozenset({str, int, float, bool, bytes, list, dict})
-_CONTEXT = ("salvor.tools.context", "Context")
 _MARKS = frozenset({"Required", "NotRequired", "ReadOnly"})
 _OF_A_CLASS = frozenset({"ClassVar", "Self"})
 _SECRET = frozenset({"SecretStr", "SecretBytes", "Secret"})
@@ -161,6 +160,8 @@ def check_crossing(annotation: Any, names: Mapping[str, Any] | None = None) -> N
     """
     if type(annotation) is type and annotation in _PLAIN:
         return
+    from salvor.tools.context import Context  # which loads logging
+
     _check_placed(annotation)
     for found in _reachable(annotation, set(), dict(names or {})):
         name = getattr(found, "__name__", None) or getattr(found, "_name", "")
@@ -170,7 +171,7 @@ def check_crossing(annotation: Any, names: Mapping[str, Any] | None = None) -> N
                 f"{name} cannot be recorded: every argument and result is written to the log.",
                 hint="Let the tool fetch the secret itself, through Depends.",
             )
-        if any(_named(base) == _CONTEXT for base in getattr(found, "__mro__", ())):
+        if isinstance(found, type) and issubclass(found, Context):
             raise ToolDefinitionError(
                 "a Context comes to a parameter of exactly that type, and to nothing inside it.",
                 hint="Annotate it: ctx: Context.",
@@ -181,12 +182,10 @@ def check_crossing(annotation: Any, names: Mapping[str, Any] | None = None) -> N
             )
 
 
-def _named(found: Any) -> tuple[str, str]:
-    return getattr(found, "__module__", ""), getattr(found, "__name__", "")
-
-
 def _check_placed(annotation: Any) -> None:
     """Refuse what means something only among the names of a class."""
+    if type(annotation) is type:
+        return
     name = getattr(annotation, "__name__", None) or getattr(annotation, "_name", None)
     module = getattr(annotation, "__module__", "")
     if name in _OF_A_CLASS and module in ("typing", "typing_extensions"):

@@ -19,6 +19,9 @@ _DESCRIBED: Final = frozenset(
     }
 )
 _OF_MODELS: Final = BaseModel.__get_pydantic_json_schema__.__func__  # type: ignore[attr-defined]
+_BY_VALUES: Final = frozenset({"literal", "enum", "dict"})
+_SEVERAL: Final = (list, tuple)
+_PARTS: Final = (dict, list, tuple)
 _SKIPPED: Final = frozenset(
     {"cls", "config", "expected", "members", "metadata", "serialization", "default"}
 )
@@ -30,17 +33,18 @@ def may_lack_schema(node: Any) -> bool:
     Args:
         node: The core schema of the type.
     """
-    if type(node) is dict:
-        kind = node.get("type")
-        if type(kind) is str and (
-            kind not in _DESCRIBED
-            or _values_lack(kind, node)
-            or ("metadata" in node and _describes_itself(node["metadata"]))
-        ):
+    if type(node) is not dict:
+        return type(node) in _SEVERAL and any(map(may_lack_schema, node))
+    kind = node.get("type")
+    if type(kind) is str and (
+        kind not in _DESCRIBED
+        or (kind in _BY_VALUES and _values_lack(kind, node))
+        or ("metadata" in node and _describes_itself(node["metadata"]))
+    ):
+        return True
+    for key, item in node.items():
+        if type(item) in _PARTS and key not in _SKIPPED and may_lack_schema(item):
             return True
-        return any(may_lack_schema(item) for key, item in node.items() if key not in _SKIPPED)
-    if type(node) is list or type(node) is tuple:
-        return any(map(may_lack_schema, node))
     return False
 
 
@@ -53,6 +57,7 @@ def _values_lack(kind: str, node: dict[str, Any]) -> bool:
 
 
 def _describes_itself(metadata: dict[str, Any]) -> bool:
-    functions = metadata.get("pydantic_js_functions", ())
-    own = [getattr(function, "__func__", function) for function in functions]
-    return any(function is not _OF_MODELS for function in own)
+    for function in metadata.get("pydantic_js_functions", ()):
+        if getattr(function, "__func__", function) is not _OF_MODELS:
+            return True
+    return False
