@@ -11,7 +11,7 @@ from pydantic_core import ValidationError, from_json
 
 from salvor.errors import ArgumentsRefused, JsonRefused, Problem
 from salvor.tools.check import SchemaCheck
-from salvor.tools.plain import to_json
+from salvor.tools.plain import LeftOut, to_json
 from salvor.values import (
     LONG_WHOLE,
     MAX_ARGUMENT_BYTES,
@@ -224,6 +224,8 @@ class InputModel:
     def _json(self, name: str, value: Any, parameter: Argument | None) -> JsonValue:
         try:
             return to_json(value, what=f"{self.owner}: argument {name!r}")
+        except LeftOut:
+            raise
         except JsonRefused:
             if parameter is None:
                 self._refuse(self.owner, f"/{name}", "no argument of that name", "a Python value")

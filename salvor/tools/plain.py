@@ -19,6 +19,10 @@ from salvor.values import MAX_DEPTH, JsonValue, as_json, canonical_json, pointer
 _SCALARS = (str, int, float, bool, type(None))
 
 
+class LeftOut(JsonRefused):
+    """A value was set that its model never writes."""
+
+
 def to_json(value: Any, *, what: str = "the value", whole: bool = False) -> JsonValue:
     """Turn a Python value into JSON.
 
@@ -171,6 +175,7 @@ class _Plain:
     def _as_set(self, model: BaseModel, depth: int) -> BaseModel:
         # A copy that dumps what was passed: tags count as set, and sets come in order.
         self._check_depth(depth)
+        self._check_written(model)
         copy = model.model_copy()
         copy.__pydantic_fields_set__.update(
             name
@@ -182,6 +187,16 @@ class _Plain:
             values.update({name: self._inner(item, depth + 1) for name, item in values.items()})
         self.base64 = outer
         return copy
+
+    def _check_written(self, model: BaseModel) -> None:
+        if self.whole:
+            return
+        for name in model.model_fields_set & type(model).model_fields.keys():
+            if type(model).model_fields[name].exclude:
+                raise LeftOut(
+                    f"{self.what} is not JSON: {type(model).__name__}.{name} was set, "
+                    "and its model leaves it out (exclude=True)."
+                )
 
     def _inner(self, value: Any, depth: int) -> Any:
         if isinstance(value, BaseModel):

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import pytest
+from pydantic import BaseModel, Field
 
 from salvor.errors import ArgumentsRefused, JsonRefused
 from salvor.tools.function import function_tool
+from tests.support.described import built
 from tests.support.taking import READ, Mark, Point, problems, taking
 
 
@@ -37,6 +39,21 @@ def test_binding_turns_values_into_json_exactly_as_they_were_passed() -> None:
         "f": "2026-01-31T12:00:00+01:00",
     }
     assert tool.prepare(raw).values["d"] == b"\xfb\xff"
+
+
+class Noted(BaseModel):
+    x: int
+    note: str = Field(default="", exclude=True)
+
+
+def test_a_field_that_its_model_leaves_out_is_not_lost_without_a_word() -> None:
+    def run(values: list[Noted]) -> None: ...
+
+    found = built(run)
+
+    assert found.bind(([Noted(x=1)],), {}) == {"values": [{"x": 1}]}
+    with pytest.raises(JsonRefused, match=r"'values' is not JSON: Noted.note was set"):
+        found.bind(([Noted(x=1, note="mine")],), {})
 
 
 def test_binding_refuses_what_python_would() -> None:
