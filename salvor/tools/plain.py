@@ -153,7 +153,11 @@ class _Plain:
                 if place is not None:
                     raise ValueError(f"the number at {place} is not finite")
                 return value.model_dump(
-                    mode="json", by_alias=True, exclude_unset=not self.whole, warnings=False
+                    mode="json",
+                    by_alias=True,
+                    exclude_unset=not self.whole,
+                    exclude_computed_fields=not self.whole,
+                    warnings=False,
                 )
             if isinstance(value, Iterator):
                 raise TypeError("it may have no end, and can be read once")

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, computed_field
 
 from salvor.errors import ArgumentsRefused, JsonRefused
 from salvor.tools.function import function_tool
@@ -39,6 +39,32 @@ def test_binding_turns_values_into_json_exactly_as_they_were_passed() -> None:
         "f": "2026-01-31T12:00:00+01:00",
     }
     assert tool.prepare(raw).values["d"] == b"\xfb\xff"
+
+
+class Line(BaseModel):
+    count: int
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def twice(self) -> int:
+        return self.count * 2
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "bound"),
+    [
+        (Line, Line(count=2), {"count": 2}),
+        (list[Line] | None, [Line(count=2)], [{"count": 2}]),
+        (dict[str, Line], {"a": Line(count=2)}, {"a": {"count": 2}}),
+    ],
+)
+def test_what_a_model_computes_is_not_passed_but_computed_again(
+    annotation: Any, value: Any, bound: Any
+) -> None:
+    tool = taking(annotation)
+
+    assert tool.bind((value,), {}) == {"value": bound}
+    assert tool.prepare({"value": bound}).values == {"value": value}
 
 
 class Noted(BaseModel):
