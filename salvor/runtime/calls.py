@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from salvor.errors import ArgumentsRefused, JsonRefused, OutputRefused, ToolFailed, UnknownToolError
 from salvor.events.claims import Claim, ClaimId
-from salvor.events.cursor import Cursor, Dangling, Fresh, Recorded, Waiting
+from salvor.events.cursor import CallStep, Cursor, Dangling, Fresh, Recorded, Waiting
 from salvor.events.outputs import slept
 from salvor.events.records import Cancel, Stands
 from salvor.events.vocabulary import (
@@ -95,11 +95,11 @@ class Calls:
         found = self._named(name, raw)
         if isinstance(found, FunctionTool):
             return await self.call(found, raw, options)
-        step = self._cursor.call(name, raw)
+        step, answer = self._recorded_call(name, raw)
         if isinstance(step, Recorded):
             return self.value(None, step.intent, step.completion)
-        if isinstance(step, Dangling):
-            raise Halt(Broken(found))
+        if step != Fresh() or answer is not None:
+            raise Halt(Broken(found))  # begun while there was such a tool: nothing ends it but that
         return self.value(None, *await self._unknown(name, raw, options, found))
 
     async def ended_named(
@@ -139,27 +139,34 @@ class Calls:
         return await self._recorded(intent, refused(intent, "unknown_tool", str(unknown)))
 
     async def _ended(self, tool: FunctionTool, raw: JsonObject, options: CallOptions) -> Pair:
+        step, answer = self._recorded_call(tool.name, raw)
+        if isinstance(step, Recorded):
+            return step.intent, step.completion
+        return await self.unended(tool, raw, step, options, answer)
+
+    def _recorded_call(self, name: str, raw: JsonObject) -> tuple[CallStep, Answer | None]:
+        """What the record has of the next call: its end, or what it began with (B2, B3).
+
+        A call that is to be made live comes with the approval that no intent has used up yet.
+        """
         answer: Answer | None = None
         first: ToolCallRequested | None = None
         while True:
-            asked = self._cursor.approval(tool.name)
+            asked = self._cursor.approval(name)
             if isinstance(asked, Waiting):
                 raise Halt(Rest(parked_at(self._run_id, asked.seq, asked.park)))
             if asked is not None:
                 answer = Answer.of(asked)
                 continue
             before = self._cursor.position
-            step = self._cursor.call(tool.name, raw)
-            if isinstance(step, Recorded):
-                return step.intent, step.completion
-            if isinstance(step, Fresh):
-                first = first or step.first
-                if self._cursor.position != before:
-                    answer = None  # an intent has used it up (B2)
-                if not self._cursor.live:
-                    continue
-                step = Fresh(first=first)
-            return await self.unended(tool, raw, step, options, answer)
+            step = self._cursor.call(name, raw)
+            if not isinstance(step, Fresh):
+                return step, answer
+            first = first or step.first
+            if self._cursor.position != before:
+                answer = None  # an intent has used it up (B2)
+            if self._cursor.live:
+                return Fresh(first=first), answer
 
     async def unended(
         self,
