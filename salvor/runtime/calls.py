@@ -7,11 +7,9 @@ from typing import Any, TypeAlias
 from salvor.errors import ArgumentsRefused, JsonRefused, OutputRefused, ToolFailed, UnknownToolError
 from salvor.events.claims import Claim, ClaimId
 from salvor.events.cursor import CallStep, Cursor, Dangling, Fresh, Recorded, Waiting
-from salvor.events.outputs import slept
 from salvor.events.records import Cancel, Stands
 from salvor.events.vocabulary import (
     ParkedCall,
-    SleepStarted,
     ToolCallCompleted,
     ToolCallRequested,
 )
@@ -25,6 +23,7 @@ from salvor.runtime.ending import honoured
 from salvor.runtime.host import Host
 from salvor.runtime.options import key_for, with_options
 from salvor.runtime.outcome import parked_at
+from salvor.runtime.parked_value import parked_value
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, Halt, Rest
 from salvor.store_errors import Divergence, MalformedLog, UnsupportedEvent
@@ -87,8 +86,7 @@ class Calls:
             )
         if isinstance(step, Waiting):
             raise Halt(Rest(parked_at(self._run_id, step.seq, step.park)))
-        output = slept(step.park.wake_at) if isinstance(step.park, SleepStarted) else step.input
-        return self.decoded(tool, output, step.seq + 1)
+        return parked_value(tool, step, self._run_id)
 
     async def call_named(self, name: str, raw: JsonObject, options: CallOptions = PLAIN) -> Any:
         """Call whatever tool has that name; an unknown name is a recorded failure."""

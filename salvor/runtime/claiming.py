@@ -63,7 +63,7 @@ def settling(
 
 
 def ending_park(
-    claim: Claim | None, run_id: str, completion_seq: int, output: JsonValue
+    claim: Claim | None, run_id: str, completion_seq: int, output: JsonValue, *, fits: bool
 ) -> tuple[SettleClaim, ...]:
     """What becomes of a key whose tool parked its run, with the end of the park (E3).
 
@@ -72,6 +72,7 @@ def ending_park(
         run_id: The run.
         completion_seq: The position of the event that ends the park.
         output: What the call gives then.
+        fits: Whether that is an output of its tool; otherwise the call acted and gives none.
     """
     if claim is None:
         return ()
@@ -80,9 +81,10 @@ def ending_park(
             id=claim.id,
             run_id=run_id,
             intent_seq=claim.intent_seq,
-            to="committed",
+            to="committed" if fits else "failed",
             completion_seq=completion_seq,
-            output_hash=content_hash(output),
+            extent=None if fits else "yes",
+            output_hash=content_hash(output) if fits else None,
         ),
     )
 

@@ -199,15 +199,29 @@ class Driving:
         Raises:
             SalvorError: it is needed, and cannot be found.
         """
-        pending, ref = look.state.open_call, look.state.workflow
+        pending = look.state.open_call
         if pending is None:
             return None
         try:
-            return self.tool(pending.tool, ref.target if ref else f"{SINGLE}{pending.tool}")
+            return self._tool(pending.tool, look)
         except SalvorError:
             if needed:
                 raise
             return None
+
+    def parked_tool(self, look: Look) -> FunctionTool | None:
+        """The tool whose park a run rests at, if it can be found."""
+        rest = look.state.park or look.state.sleep
+        if rest is None or rest.call is None or rest.call.seq is None:
+            return None
+        try:
+            return self._tool(rest.call.tool, look)
+        except SalvorError:
+            return None
+
+    def _tool(self, name: str, look: Look) -> FunctionTool:
+        ref = look.state.workflow
+        return self.tool(name, ref.target if ref else f"{SINGLE}{name}")
 
     async def _exists(self, run_id: str) -> bool:
         try:

@@ -109,7 +109,7 @@ class Runtime(Verbs):
             foreign=ForeignTable(foreign),
         )
         self._driving = Driving(self._host)
-        self._waking = Waking(self._host)
+        self._waking = Waking(self._host, self._driving)
         self._operator = Operator(self._host, self._waking)
         self.upkeep = Upkeep(self._host)
         self.claims = OperatorClaims(self._host, self._operator, self._driving)

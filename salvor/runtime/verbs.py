@@ -6,15 +6,16 @@ from abc import ABC
 from typing import Any
 
 from salvor.errors import Extent, SalvorError
-from salvor.events.fold import RunState
+from salvor.events.fold import Park, RunState
 from salvor.events.records import Cancel, Signal
-from salvor.run_errors import LeaseHeld, NotYet, WrongState
+from salvor.run_errors import AnswerRefused, LeaseHeld, NotYet, WrongState
 from salvor.runtime.driving import Driving, ended
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
 from salvor.runtime.operator import Abandonment, History, Operator, RunSummary, check_fits
 from salvor.runtime.operator_claims import OperatorClaims
 from salvor.runtime.outcome import Parked, RunResult
+from salvor.runtime.parked_value import misfits
 from salvor.runtime.parks import checked_name
 from salvor.runtime.resolve import Resolution, ResolvedOutput
 from salvor.runtime.waking import Waking
@@ -68,6 +69,8 @@ class Verbs(ABC):
             definition = self._loaded(look, workflow)
             if definition is not None:
                 await self._driving.check_answer(definition, look, answer)
+        else:
+            self._check_value(look, found, answer)
         await self._waking.answered(look, found, answer, by=by)
         return await self._operator.look_again(look)
 
@@ -136,6 +139,7 @@ class Verbs(ABC):
         park = look.state.park
         if park is not None and park.signal == name:
             check_fits(run_id, park, payload)
+            self._check_value(look, park, payload)
         signal = Signal(
             run_id=run_id,
             name=name,
@@ -296,6 +300,13 @@ class Verbs(ABC):
         )
         await self._operator.abandon(look, wish, self._driving.tool_of(look, needed=False))
         return await self.state(run_id)
+
+    def _check_value(self, look: Look, park: Park, value: JsonValue) -> None:
+        """See that what ends the park of a tool is an output of it, if it can be found."""
+        tool = self._driving.parked_tool(look)
+        problems = () if tool is None else misfits(tool, park.input_schema, value)
+        if problems:
+            raise AnswerRefused(run_id=look.head.run_id, problems=problems)
 
     def _loaded(self, look: Look, workflow: Any) -> Definition | None:
         try:

@@ -18,9 +18,11 @@ from salvor.events.vocabulary import (
 )
 from salvor.run_errors import AnswerConflict, DeadlinePassed, NotYet
 from salvor.runtime.claiming import abandoned_claim, ending_park
+from salvor.runtime.driving import Driving
 from salvor.runtime.ending import abandoning
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
+from salvor.runtime.parked_value import misfits
 from salvor.runtime.parks import resumed_by
 from salvor.runtime.recorder import sealed_rows
 from salvor.values import JsonValue, parse_instant
@@ -32,8 +34,9 @@ DEADLINE = "deadline"
 class Waking:
     """Ends parks whose time has come; each end is one transaction that only one can win."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, driving: Driving) -> None:
         self._host = host
+        self._driving = driving
 
     async def woken(self, look: Look) -> bool:
         """End the park a run rests at, if something does; whether something did.
@@ -118,7 +121,9 @@ class Waking:
         if call is None or call.seq is None:
             return ()
         claim = await self._host.store.held_claim(look.head.run_id, call.seq)
-        return ending_park(claim, look.head.run_id, look.head.length, output)
+        schema = None if look.state.park is None else look.state.park.input_schema
+        fits = not misfits(self._driving.parked_tool(look), schema, output)
+        return ending_park(claim, look.head.run_id, look.head.length, output, fits=fits)
 
     async def _abandoned(self, call: ParkedCall | None, look: Look) -> tuple[ClaimChange, ...]:
         if call is None or call.seq is None:
