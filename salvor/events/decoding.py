@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import Any
 
-from salvor.errors import Extent
 from salvor.events.fields import Fields
 from salvor.events.graph import (
     BranchTaken,
@@ -25,15 +24,12 @@ from salvor.events.vocabulary import (
     Attempt,
     Budget,
     BudgetExceeded,
-    BudgetKind,
     Default,
-    EffectName,
     Event,
     ModelCallCompleted,
     ModelCallRequested,
     NowObserved,
     Origin,
-    OutcomeName,
     ParkedCall,
     RandomObserved,
     Resumed,
@@ -50,11 +46,7 @@ from salvor.events.vocabulary import (
     Usage,
     WorkflowRef,
 )
-
-_EXTENTS = get_args(Extent)
-_EFFECTS = get_args(EffectName)
-_OUTCOMES = get_args(OutcomeName)
-_BUDGETS = get_args(BudgetKind)
+from salvor.events.words import BUDGETS, EFFECTS, EXTENTS, OUTCOMES
 
 
 def _started(fields: Fields) -> RunStarted:
@@ -126,7 +118,7 @@ def _requested(fields: Fields) -> ToolCallRequested:
         seq=fields.get("seq", int),
         tool=fields.get("tool", str),
         input=fields.json("input"),
-        effect=fields.one_of("effect", _EFFECTS),
+        effect=fields.one_of("effect", EFFECTS),
         idempotency_key=fields.optional("idempotency_key", str),
         performed_by=fields.optional_one_of("performed_by", ("server", "client")),
         tool_digest=fields.optional("tool_digest", str),
@@ -146,8 +138,8 @@ def _completed(fields: Fields) -> ToolCallCompleted:
         else Origin(run_id=origin.get("run_id", str), seq=origin.get("seq", int)),
         settled_by=fields.optional("settled_by", str),
         settled_caller=fields.optional("settled_caller", str),
-        outcome=fields.optional_one_of("outcome", _OUTCOMES),
-        extent=fields.optional_one_of("extent", _EXTENTS),
+        outcome=fields.optional_one_of("outcome", OUTCOMES),
+        extent=fields.optional_one_of("extent", EXTENTS),
         attempts=None if attempts is None else tuple(map(_attempt, attempts)),
         tool_digest=fields.optional("tool_digest", str),
     )
@@ -157,7 +149,7 @@ def _attempt(fields: Fields) -> Attempt:
     return Attempt(
         started=fields.get("started", str),
         cause=fields.get("cause", str),
-        extent=fields.one_of("extent", _EXTENTS),
+        extent=fields.one_of("extent", EXTENTS),
     )
 
 
@@ -166,7 +158,7 @@ def _call(fields: Fields | None) -> ParkedCall | None:
         return None
     return ParkedCall(
         tool=fields.get("tool", str),
-        effect=fields.one_of("effect", _EFFECTS),
+        effect=fields.one_of("effect", EFFECTS),
         input=fields.json("input"),
         idempotency_key=fields.optional("idempotency_key", str),
         tool_digest=fields.optional("tool_digest", str),
@@ -199,7 +191,7 @@ def _resumed(fields: Fields) -> Resumed:
 def _budget(fields: Fields) -> BudgetExceeded:
     budget = fields.inner("budget")
     return BudgetExceeded(
-        budget=Budget(kind=budget.one_of("kind", _BUDGETS), limit=budget.number("limit")),
+        budget=Budget(kind=budget.one_of("kind", BUDGETS), limit=budget.number("limit")),
         observed=fields.number("observed"),
     )
 

@@ -19,6 +19,7 @@ from salvor.events.graph import (
     NodeSkipped,
 )
 from salvor.events.vocabulary import (
+    Attempt,
     BudgetExceeded,
     ModelCallCompleted,
     ModelCallRequested,
@@ -36,6 +37,7 @@ from salvor.events.vocabulary import (
     ToolCallCompleted,
     ToolCallRequested,
 )
+from salvor.events.words import BUDGETS, EFFECTS, EXTENTS, OUTCOMES, known
 from salvor.values import JsonObject, JsonValue
 
 
@@ -106,7 +108,7 @@ def _requested(event: ToolCallRequested) -> JsonObject:
         "seq": event.seq,
         "tool": event.tool,
         "input": event.input,
-        "effect": event.effect,
+        "effect": known(event.effect, EFFECTS, "the effect"),
         "idempotency_key": event.idempotency_key,
     }
     if event.performed_by is not None:
@@ -130,16 +132,22 @@ def _completed(event: ToolCallCompleted) -> JsonObject:
     if event.settled_caller is not None:
         payload["settled_caller"] = event.settled_caller
     if event.outcome is not None:
-        payload["outcome"] = event.outcome
+        payload["outcome"] = known(event.outcome, OUTCOMES, "the outcome")
     if event.extent is not None:
-        payload["extent"] = event.extent
+        payload["extent"] = known(event.extent, EXTENTS, "the extent")
     if event.attempts is not None:
-        payload["attempts"] = [
-            {"started": a.started, "cause": a.cause, "extent": a.extent} for a in event.attempts
-        ]
+        payload["attempts"] = [_attempt(one) for one in event.attempts]
     if event.tool_digest is not None:
         payload["tool_digest"] = event.tool_digest
     return payload
+
+
+def _attempt(attempt: Attempt) -> JsonObject:
+    return {
+        "started": attempt.started,
+        "cause": attempt.cause,
+        "extent": known(attempt.extent, EXTENTS, "the extent"),
+    }
 
 
 def _call(call: ParkedCall | None) -> JsonObject | None:
@@ -148,7 +156,7 @@ def _call(call: ParkedCall | None) -> JsonObject | None:
     return _set(
         {
             "tool": call.tool,
-            "effect": call.effect,
+            "effect": known(call.effect, EFFECTS, "the effect"),
             "input": call.input,
             "idempotency_key": call.idempotency_key,
         },
@@ -182,7 +190,10 @@ def _resumed(event: Resumed) -> JsonObject:
 
 def _budget(event: BudgetExceeded) -> JsonObject:
     return {
-        "budget": {"kind": event.budget.kind, "limit": event.budget.limit},
+        "budget": {
+            "kind": known(event.budget.kind, BUDGETS, "the kind of budget"),
+            "limit": event.budget.limit,
+        },
         "observed": event.observed,
     }
 

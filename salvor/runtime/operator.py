@@ -14,6 +14,7 @@ from salvor.events.log import read_log, read_on
 from salvor.events.records import Driver, LateResult, RunRow, Wait
 from salvor.events.skim import Entry, skim_log
 from salvor.events.vocabulary import Envelope, RunAbandoned, UnresolvedWrite
+from salvor.events.words import EXTENTS, known
 from salvor.run_errors import AnswerConflict, AnswerRefused, OutputMisfit, RunEnded, WrongState
 from salvor.runtime.claiming import abandoned_claim, settling
 from salvor.runtime.host import Host
@@ -175,6 +176,8 @@ class Operator:
             NotDoneRefused: "nothing happened" without the word that the worker is dead.
         """
         state, run_id = look.state, look.head.run_id
+        if wish.happened is not None:
+            known(wish.happened, EXTENTS, "what it did")
         if state.ended:
             raise RunEnded(run_id)
         call = state.open_call

@@ -8,6 +8,7 @@ from salvor.errors import Extent
 from salvor.events.claims import Claim, ClaimChange, ClaimId, ClaimState, OverruleClaim
 from salvor.events.records import ClaimEntry, LoggedClaim, Settlement
 from salvor.events.vocabulary import ToolCallCompleted
+from salvor.events.words import EXTENTS, known
 from salvor.run_errors import ClaimRefused, UnknownClaim
 from salvor.runtime.claiming import settling
 from salvor.runtime.driving import Driving
@@ -186,7 +187,7 @@ def _settled(claim: Claim, resolution: ResolvedOutput | ResolvedFailure) -> Over
             output=canonical_json(output),
             output_hash=content_hash(output),
         )
-    extent: Extent = resolution.extent
+    extent: Extent = known(resolution.extent, EXTENTS, "what it did")
     return OverruleClaim(
         id=claim.id,
         generation=claim.generation,

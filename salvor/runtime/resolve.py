@@ -11,6 +11,7 @@ from salvor.events.vocabulary import (
     ToolCallRequested,
     failure_output,
 )
+from salvor.events.words import EXTENTS, known
 from salvor.run_errors import NotDoneRefused
 from salvor.runtime.words import check_words
 from salvor.values import JsonValue
@@ -64,6 +65,7 @@ def resolved(
         )
     if isinstance(resolution, ResolvedFailure):
         check_words(message=resolution.message)
+        known(resolution.extent, EXTENTS, "what it did")
         extent, kind, outcome = resolution.extent, "handler", "error"
         message = resolution.message
     else:

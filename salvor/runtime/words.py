@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from salvor.errors import JsonRefused
 from salvor.values import as_json
 
 
@@ -11,5 +12,8 @@ def check_words(**said: str | None) -> None:
     Raises:
         JsonRefused: naming what cannot be kept.
     """
-    for what, text in said.items():
-        as_json(text, what=f"the {what.replace('_', ' ')}")
+    for name, text in said.items():
+        what = f"the {name.replace('_', ' ')}"
+        if text is not None and not isinstance(text, str):
+            raise JsonRefused(f"{what} has to be text, got {text!r}.")
+        as_json(text, what=what)

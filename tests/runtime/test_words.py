@@ -103,3 +103,44 @@ async def test_a_claim_is_not_settled_with_words_that_no_log_can_hold(
     assert (await runtime.claims.show(claim.id)).state == "held"
     settled = await runtime.claims.settle(claim.id, ResolvedOutput("paid"), **words)
     assert settled.state == "committed"
+
+
+NO_TEXT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("answer", ("red",), {"by": 5}),
+    ("approve", (True,), {"note": ["no"]}),
+    ("signal", ("go",), {"sender_id": 7}),
+    ("cancel", (), {"reason": 5}),
+    ("abandon", (), {"by": True}),
+]
+
+
+@pytest.mark.parametrize(("verb", "args", "words"), NO_TEXT)
+async def test_a_word_that_is_no_text_is_refused_and_spoils_no_log(
+    runtime: Runtime, verb: str, args: tuple[Any, ...], words: dict[str, Any]
+) -> None:
+    parked = await runtime.run(asking)
+
+    with pytest.raises(JsonRefused, match="has to be text, got"):
+        await getattr(runtime, verb)(parked.run_id, *args, **words)
+    assert (await runtime.state(parked.run_id)).status == "suspended"
+    assert await runtime.inbox(parked.run_id) == []
+
+
+@pytest.mark.parametrize("verb", ["resolve", "settle", "overrule", "abandon"])
+async def test_a1_what_a_call_did_is_one_of_three_words(runtime: Runtime, verb: str) -> None:
+    left = await runtime.run(crashing)
+    (claim,) = await runtime.claims.list()
+    if verb == "overrule":
+        await runtime.resolve(left.run_id, ResolvedFailure("unknown"))
+        (claim,) = await runtime.claims.list()
+    maybe: Any = "maybe"
+    failure = ResolvedFailure(maybe)
+    said = {
+        "resolve": lambda: runtime.resolve(left.run_id, failure),
+        "abandon": lambda: runtime.abandon(left.run_id, happened=maybe),
+    }.get(verb, lambda: runtime.claims.settle(claim.id, failure, reason="x", by="ada"))
+
+    with pytest.raises(JsonRefused, match="one of no, yes, unknown, got 'maybe'"):
+        await said()
+    assert (await runtime.claims.show(claim.id)) == claim
+    assert (await runtime.state(left.run_id)).next_seq == (3 if verb == "overrule" else 2)
