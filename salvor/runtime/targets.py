@@ -98,6 +98,9 @@ def _from_file(path: Path) -> ModuleType:
         return sys.modules[name]
     if not path.is_file():
         raise TargetError(f"there is no file {name}.")
+    imported = _imported_from(name)
+    if imported is not None:
+        return imported  # a second copy would have the same tools once more
     spec = importlib.util.spec_from_file_location(name, name)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -111,6 +114,15 @@ def _from_file(path: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def _imported_from(name: str) -> ModuleType | None:
+    """The module, by whatever name, that this process has made of a file already."""
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__dict__", {}).get("__file__")
+        if isinstance(file, str) and file.endswith(".py") and str(Path(file).resolve()) == name:
+            return module
+    return None
 
 
 def _recordable(path: Path) -> str:

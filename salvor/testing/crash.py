@@ -1,8 +1,9 @@
-"""Killing a run's process for real, at a chosen point, and looking at what is left.
+"""Killing or freezing a run's process for real, at a chosen point, and looking at what is left.
 
-A `CrashPoint` names the point: before or after an event becomes durable, or before, during
-or after a tool's effect (where the tool says `crash_here`). The child process kills itself
-with SIGKILL there: no handler runs, nothing is flushed.
+A `CrashPoint` names the point: before or after an event becomes durable, before a run's lease
+is given back, or before, during or after a tool's effect (where the tool says `crash_here`).
+The child process kills itself with SIGKILL there: no handler runs, nothing is flushed. Or it
+stops itself with SIGSTOP, until somebody lets it go on.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from salvor.events.records import Append, Row, Settlement, Stands
+from salvor.events.records import Append, Fence, Row, Settlement, Stands
 from salvor.events.store import Store
 from salvor.values import JsonObject, JsonValue
 
 When = Literal["before", "during", "after"]
 
 VARIABLE = "SALVOR_CRASH_AT"
+FREEZING = "SALVOR_FREEZE_AT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +40,22 @@ class CrashPoint:
         """Before event ``seq`` is submitted, or right after it is durable."""
         return cls(f"event {seq}", when)
 
+    @classmethod
+    def release(cls) -> CrashPoint:
+        """Before the lease of a run is given back."""
+        return cls("release", "before")
+
     def __str__(self) -> str:
         return f"{self.when} {self.place}"
 
 
 def crash_here(place: str, when: When) -> None:
-    """Kill this process if it was started to die at this point."""
-    if os.environ.get(VARIABLE) == str(CrashPoint(place, when)):
+    """Kill, or freeze, this process if it was started to die or to stop at this point."""
+    here = str(CrashPoint(place, when))
+    if os.environ.get(VARIABLE) == here:
         os.kill(os.getpid(), signal.SIGKILL)
+    if os.environ.get(FREEZING) == here:
+        os.kill(os.getpid(), signal.SIGSTOP)
 
 
 class CrashingStore:
@@ -67,6 +77,11 @@ class CrashingStore:
         _crash_at(settlement.rows, "before")
         await self._store.settle(settlement)
         _crash_at(settlement.rows, "after")
+
+    async def release(self, fence: Fence, *, cause: str | None = None) -> None:
+        """Give a lease back, with a crash point before."""
+        crash_here("release", "before")
+        await self._store.release(fence, cause=cause)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -137,12 +152,18 @@ class CrashRun:
         return ended(self.start(crash, answer=answer))
 
     def start(
-        self, crash: CrashPoint | None = None, *, answer: Sequence[JsonValue] = (), gate: int = -1
+        self,
+        crash: CrashPoint | None = None,
+        *,
+        freeze: CrashPoint | None = None,
+        answer: Sequence[JsonValue] = (),
+        gate: int = -1,
     ) -> subprocess.Popen[str]:
         """The same in a child that is not waited for; `ended` waits.
 
         Args:
             crash: Where the child dies, if it gets there.
+            freeze: Where it stops; `frozen` waits for that, `thaw` lets it go on.
             answer: One value answers the park that the run is at.
             gate: A pipe's read end: the child begins when the pipe is closed.
         """
@@ -156,12 +177,29 @@ class CrashRun:
         }
         return subprocess.Popen(
             [sys.executable, "-m", "salvor.testing.child", json.dumps(order)],
-            env={**os.environ, **self._env, VARIABLE: str(crash) if crash else ""},
+            env={
+                **os.environ,
+                **self._env,
+                VARIABLE: str(crash) if crash else "",
+                FREEZING: str(freeze) if freeze else "",
+            },
             stdin=subprocess.DEVNULL if gate < 0 else gate,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+
+
+def frozen(child: subprocess.Popen[str]) -> None:
+    """Wait until a child stands still."""
+    _, status = os.waitpid(child.pid, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        raise RuntimeError(f"the child ended and did not freeze ({status})")
+
+
+def thaw(child: subprocess.Popen[str]) -> None:
+    """Let a frozen child go on."""
+    os.kill(child.pid, signal.SIGCONT)
 
 
 def ended(child: subprocess.Popen[str]) -> Ended:

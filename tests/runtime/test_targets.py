@@ -25,6 +25,10 @@ def test_a_function_of_a_file_has_an_absolute_target_and_is_loaded_once(tmp_path
     assert load_target(target_of(flow)) is flow
 
 
+def test_a_file_that_is_imported_already_is_not_loaded_a_second_time() -> None:
+    assert load_target(f"{shop.__file__}:paying") is shop.paying
+
+
 @pytest.mark.parametrize(
     ("target", "parts"),
     [

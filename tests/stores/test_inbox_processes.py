@@ -13,7 +13,7 @@ from salvor.stores.sqlite import SqliteStore
 from salvor.testing.store_log import start_log
 
 if TYPE_CHECKING:
-    from tests.stores.conftest import Worker
+    from tests.support.workers import Worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -17,7 +17,7 @@ from salvor.stores.sqlite import SqliteStore
 from salvor.testing.store_log import start_log
 
 if TYPE_CHECKING:
-    from tests.stores.conftest import Worker
+    from tests.support.workers import Worker
 
 StartWorker = Callable[[], "Worker"]
 

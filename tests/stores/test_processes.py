@@ -21,7 +21,7 @@ from salvor.testing.clock import FakeClock
 from salvor.testing.store_log import HERE, Log, start_log
 
 if TYPE_CHECKING:
-    from tests.stores.conftest import Worker
+    from tests.support.workers import Worker
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
