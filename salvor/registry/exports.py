@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from salvor.errors import ExportRefused, JsonRefused, Problem, UnknownToolError
+from salvor.registry.finished import Finished, copied
 from salvor.registry.inlining import BUDGET, CannotInline, inlined
 from salvor.registry.limits import beyond_limits
 from salvor.registry.nearest import nearest
@@ -23,6 +23,7 @@ from salvor.registry.schemas import nodes
 from salvor.registry.strict import strict_form
 from salvor.tools.check import SchemaCheck
 from salvor.tools.contract import Effect
+from salvor.tools.function import FunctionTool
 from salvor.tools.wording import got
 from salvor.values import JsonObject, JsonValue, as_json, pointer
 
@@ -43,7 +44,7 @@ _HINTS: Final[dict[Effect, JsonObject]] = {
 
 
 class Described(Protocol):
-    """What an export needs of a tool, of whatever source."""
+    """What an export needs of a tool, of whatever source; what it says does not change."""
 
     @property
     def name(self) -> str: ...
@@ -103,7 +104,10 @@ def to_mcp(tool: Described, *, inline: bool = False, budget: int = BUDGET) -> Ex
     Raises:
         ExportRefused: with every place that the form cannot express.
     """
-    draft = _Draft(tool, "mcp", inline, budget)
+    return _made(_Way("mcp", inline, budget), tool, _mcp)
+
+
+def _mcp(draft: _Draft, tool: Described) -> JsonObject:
     draft.check_name(_mcp_name, "1 to 128 letters, digits, '_', '-' or '.'")
     definition: JsonObject = {
         "name": tool.name,
@@ -111,10 +115,10 @@ def to_mcp(tool: Described, *, inline: bool = False, budget: int = BUDGET) -> Ex
         "inputSchema": draft.arguments(),
         "annotations": dict(_HINTS[tool.effect]),
     }
-    output, wrapped = draft.results()
+    output = draft.results()
     if output is not None:
         definition["outputSchema"] = output
-    return draft.finished(definition, wrapped=wrapped)
+    return definition
 
 
 def to_anthropic(tool: Described, *, inline: bool = False, budget: int = BUDGET) -> Exported:
@@ -128,7 +132,10 @@ def to_anthropic(tool: Described, *, inline: bool = False, budget: int = BUDGET)
     Raises:
         ExportRefused: with every place that the form cannot express.
     """
-    draft = _Draft(tool, "anthropic", inline, budget)
+    return _made(_Way("anthropic", inline, budget), tool, _anthropic)
+
+
+def _anthropic(draft: _Draft, tool: Described) -> JsonObject:
     draft.check_name(_provider_name, "1 to 64 letters, digits, '_' or '-'")
     schema = draft.arguments()
     draft.check_root(schema, _NO_ROOT_UNION)
@@ -137,9 +144,7 @@ def to_anthropic(tool: Described, *, inline: bool = False, budget: int = BUDGET)
         if _anthropic_field(name) is None:
             what = "a field of 1 to 64 letters, digits, '_', '-' or '.'"
             draft.refuse(pointer("/properties", name), what, got(name))
-    return draft.finished(
-        {"name": tool.name, "description": tool.description, "input_schema": schema}
-    )
+    return {"name": tool.name, "description": tool.description, "input_schema": schema}
 
 
 def to_openai(
@@ -162,10 +167,15 @@ def to_openai(
     Raises:
         ExportRefused: with every place that the form cannot express.
     """
-    draft = _Draft(tool, "openai-strict" if strict else "openai", inline, budget)
+    way = _Way("openai-strict" if strict else "openai", inline, budget, chat)
+    return _made(way, tool, _openai)
+
+
+def _openai(draft: _Draft, tool: Described) -> JsonObject:
     draft.check_name(_provider_name, "1 to 64 letters, digits, '_' or '-'")
     schema = draft.arguments()
     draft.check_root(schema, _OPENAI_ROOT)
+    strict = draft.way.form == "openai-strict"
     schema = draft.strict(schema) if strict else _with_items(schema)
     function: JsonObject = {
         "name": tool.name,
@@ -173,9 +183,9 @@ def to_openai(
         "parameters": schema,
         "strict": strict,
     }
-    if chat:
-        return draft.finished({"type": "function", "function": function})
-    return draft.finished({"type": "function", **function})
+    if draft.way.chat:
+        return {"type": "function", "function": function}
+    return {"type": "function", **function}
 
 
 def to_form(tool: Described, form: Form, *, inline: bool = False) -> Exported:
@@ -215,12 +225,11 @@ class Catalogue:
         Raises:
             UnknownToolError: it was not sent, or left out.
         """
-        for one in self.exported:
-            if one.name == name:
-                return one
-        raise UnknownToolError(
-            name=name, nearest=nearest(name, [one.name for one in self.exported])
-        )
+        try:
+            return self._names[name]
+        except KeyError:
+            near = nearest(name, [one.name for one in self.exported])
+            raise UnknownToolError(name=name, nearest=near) from None
 
 
 def catalogue(tools: Iterable[Described], form: Callable[[Described], Exported]) -> Catalogue:
@@ -240,28 +249,55 @@ def catalogue(tools: Iterable[Described], form: Callable[[Described], Exported])
     return Catalogue(
         exported=tuple(exported),
         left_out=tuple(left_out),
-        _names={one.name: one for one in exported},
+        _names={one.name: one for one in reversed(exported)},
+    )
+
+
+class _Way(NamedTuple):
+    """How a definition is made: everything it depends on besides the tool."""
+
+    form: Form
+    inline: bool
+    budget: int
+    chat: bool = False
+
+
+_finished: Final = Finished()
+
+
+def _made(way: _Way, tool: Described, make: Callable[[_Draft, Described], JsonObject]) -> Exported:
+    """The definition that was made before, or a fresh one; refusals are not kept."""
+    found = _finished.get(tool, way)
+    if found is None:
+        draft = _Draft(tool, way)
+        found = draft.finished(make(draft, tool))
+        _finished.keep(tool, way, *found)
+    definition, wrapped = found
+    return Exported(
+        tool=tool, form=way.form, name=tool.name, definition=definition, wrapped=wrapped
     )
 
 
 class _Draft:
     """One export in the making, and what stands in its way."""
 
-    def __init__(self, tool: Described, form: Form, inline: bool, budget: int) -> None:
+    def __init__(self, tool: Described, way: _Way) -> None:
+        self.way = way
         self._tool = tool
-        self._form: Form = form
-        self._inline = inline
-        self._budget = budget
+        self._wrapped = False
         self._problems: list[Problem] = []
 
     def arguments(self) -> JsonObject:
-        return self._checked(argument_root(self._usable(self._tool.input_schema)))
+        # A function's own was compiled when it became a tool.
+        known = isinstance(self._tool, FunctionTool)
+        return self._checked(argument_root(self._usable(self._tool.input_schema, known)))
 
-    def results(self) -> tuple[JsonObject | None, bool]:
-        if self._tool.output_schema is None:
-            return None, False
-        made, wrapped = result_root(self._usable(self._tool.output_schema))
-        return self._checked(made), wrapped
+    def results(self) -> JsonObject | None:
+        schema = self._tool.output_schema
+        if schema is None:
+            return None
+        made, self._wrapped = result_root(self._usable(schema))
+        return self._checked(made)
 
     def strict(self, schema: JsonObject) -> JsonObject:
         made, problems = strict_form(schema)
@@ -284,23 +320,19 @@ class _Draft:
     def refuse(self, at: str, expected: str, came: str) -> None:
         self._problems.append(Problem(pointer=at, expected=expected, got=came))
 
-    def finished(self, definition: JsonObject, *, wrapped: bool = False) -> Exported:
+    def finished(self, definition: JsonObject) -> tuple[JsonObject, bool]:
+        """A definition that shares nothing with the tool, and whether results are wrapped."""
         if self._problems:
             raise self._refusal()
-        return Exported(
-            tool=self._tool,
-            form=self._form,
-            name=self._tool.name,
-            definition=definition,
-            wrapped=wrapped,
-        )
+        return copied(definition), self._wrapped
 
-    def _usable(self, schema: JsonObject) -> JsonObject:
-        """A copy of a schema that is one, without references if that was asked for."""
+    def _usable(self, schema: JsonObject, known: bool = False) -> JsonObject:
+        """A schema that is one, without references if that was asked for; not to be changed."""
         try:
             as_json(schema, what="the schema")
-            SchemaCheck(schema)
-            return inlined(schema, self._budget) if self._inline else deepcopy(schema)
+            if not known:
+                SchemaCheck(schema)
+            return inlined(schema, self.way.budget) if self.way.inline else schema
         except JsonRefused as error:
             self.refuse("", "a JSON Schema that can be used", error.message)
         except CannotInline as error:
@@ -314,17 +346,18 @@ class _Draft:
         return schema
 
     def _refusal(self) -> ExportRefused:
-        hint = "Export it without strict=True." if self._form == "openai-strict" else None
+        hint = "Export it without strict=True." if self.way.form == "openai-strict" else None
         return ExportRefused(
-            tool=self._tool.name, form=self._form, problems=self._problems, hint=hint
+            tool=self._tool.name, form=self.way.form, problems=self._problems, hint=hint
         )
 
 
 def _with_items(schema: JsonObject) -> JsonObject:
     # OpenAI refuses arrays and top-level objects that leave out what means nothing when empty.
-    schema.setdefault("properties", {})
-    for node, _ in nodes(schema):
+    made = copied(schema)
+    made.setdefault("properties", {})
+    for node, _ in nodes(made):
         kinds = node.get("type")
         if "array" in (kinds if isinstance(kinds, list) else [kinds]):
             node.setdefault("items", {})
-    return schema
+    return made

@@ -29,7 +29,7 @@ from salvor.values import JsonObject, JsonValue, content_hash
 NATIVE = "native"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True, eq=False, repr=False)
 class FunctionTool:
     """A tool that is a Python function of this process.
 
