@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
 
-from salvor.errors import Extent, OutputRefused, Problem
+from salvor.errors import Extent, JsonRefused, OutputRefused, Problem, listed
 from salvor.events.claims import Claim
 from salvor.events.fold import Park, fold
 from salvor.events.log import read_log, read_on
@@ -27,6 +27,7 @@ from salvor.runtime.resolve import (
     worker_may_live,
 )
 from salvor.runtime.waking import Waking
+from salvor.runtime.words import too_large
 from salvor.store_errors import LogError
 from salvor.tools.check import schema_problems
 from salvor.tools.function import FunctionTool
@@ -255,9 +256,13 @@ def check_output(run_id: str, output: JsonValue, tool: FunctionTool | None) -> N
         OutputMisfit: with all violations; nothing was recorded.
     """
     as_json(output, what="the output")
+    problems = too_large(output)
     if tool is None:
+        if problems:
+            raise JsonRefused(f"the output is no output of a tool: {listed(problems)}.")
         return
-    problems = schema_problems(tool.output_schema, output) if tool.output_schema else ()
+    if not problems and tool.output_schema:
+        problems = schema_problems(tool.output_schema, output)
     if not problems:
         try:
             tool.decode_output(output)
@@ -275,6 +280,8 @@ def check_fits(run_id: str, park: Park, answer: JsonValue) -> None:
     """
     as_json(answer, what="the answer")
     schema = park.input_schema
-    problems = schema_problems(schema, answer) if isinstance(schema, dict) else ()
+    problems = too_large(answer)
+    if not problems and isinstance(schema, dict):
+        problems = schema_problems(schema, answer)
     if problems:
         raise AnswerRefused(run_id=run_id, problems=problems)

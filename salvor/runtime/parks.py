@@ -24,7 +24,7 @@ from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Halt, Rest
 from salvor.store_errors import Divergence
 from salvor.tools.schema import ValueType
-from salvor.values import JsonValue, as_json, format_instant, parse_json
+from salvor.values import MAX_OUTPUT_BYTES, JsonValue, as_json, format_instant, parse_json
 
 
 class Missing:
@@ -156,7 +156,8 @@ class Parks:
 
 def resumed_by(signal: Signal, park_seq: int) -> Resumed:
     """The end of a park by a signal."""
-    payload = parse_json(signal.payload, what=f"the payload of signal {signal.n}")
+    what = f"the payload of signal {signal.n}"
+    payload = parse_json(signal.payload, what=what, max_bytes=MAX_OUTPUT_BYTES)
     return Resumed(input=payload, answers=park_seq, by=signal.by, inbox_id=signal.n)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import Any
 
-from salvor.errors import Extent, SalvorError
+from salvor.errors import Extent, JsonRefused, SalvorError, listed
 from salvor.events.fold import Park, RunState
 from salvor.events.records import Cancel, Signal
 from salvor.run_errors import AnswerRefused, LeaseHeld, NotYet, WrongState
@@ -19,7 +19,7 @@ from salvor.runtime.parked_value import misfits
 from salvor.runtime.parks import checked_name
 from salvor.runtime.resolve import Resolution, ResolvedOutput
 from salvor.runtime.waking import Waking
-from salvor.runtime.words import check_words
+from salvor.runtime.words import check_words, too_large
 from salvor.runtime.workflow import Definition
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonValue, as_json, canonical_json, parse_run_id
@@ -133,7 +133,9 @@ class Verbs(ABC):
         """
         checked_name(name)
         check_words(name=by, sender_id=sender_id)
-        as_json(payload, what="the payload")
+        problems = too_large(as_json(payload, what="the payload"))
+        if problems:
+            raise JsonRefused(f"the payload cannot be kept: {listed(problems)}.")
         run_id = parse_run_id(run_id)
         look = await self._operator.look(run_id)
         park = look.state.park

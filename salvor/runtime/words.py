@@ -1,9 +1,15 @@
-"""What people say beside an answer: who they are, and why."""
+"""What people say: whether a log can hold it, and give it back."""
 
 from __future__ import annotations
 
-from salvor.errors import JsonRefused
-from salvor.values import as_json
+from salvor.errors import JsonRefused, Problem
+from salvor.values import (
+    MAX_ARGUMENT_BYTES,
+    MAX_OUTPUT_BYTES,
+    JsonValue,
+    as_json,
+    canonical_json,
+)
 
 
 def check_words(**said: str | None) -> None:
@@ -17,3 +23,14 @@ def check_words(**said: str | None) -> None:
         if text is not None and not isinstance(text, str):
             raise JsonRefused(f"{what} has to be text, got {text!r}.")
         as_json(text, what=what)
+        if text is not None and len(text) > MAX_ARGUMENT_BYTES:
+            raise JsonRefused(f"{what} is longer than {MAX_ARGUMENT_BYTES:,} characters.")
+
+
+def too_large(value: JsonValue) -> tuple[Problem, ...]:
+    """What is wrong with the size of what becomes an answer or an output, if anything is."""
+    size = len(canonical_json(value).encode())
+    if size <= MAX_OUTPUT_BYTES:
+        return ()
+    expected = f"at most {MAX_OUTPUT_BYTES:,} bytes of JSON"
+    return (Problem(pointer="", expected=expected, got=f"{size:,} bytes"),)
