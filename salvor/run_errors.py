@@ -87,7 +87,7 @@ class OutputMisfit(RunError):
     def __init__(self, *, run_id: str, tool: str, problems: Sequence[Problem]) -> None:
         super().__init__(
             f"the output does not fit what {tool} gives: {listed(problems)}.",
-            hint=f"Run {run_id} still needs reconciliation; nothing was recorded.",
+            hint=f"Nothing was recorded, neither in run {run_id} nor of its key.",
         )
         self.run_id = run_id
         self.tool = tool

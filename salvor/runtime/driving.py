@@ -14,7 +14,7 @@ from salvor.events.cursor import Cursor
 from salvor.events.fold import RunState
 from salvor.events.log import read_log
 from salvor.events.records import Fence, Head
-from salvor.events.vocabulary import RunStarted, WorkflowRef
+from salvor.events.vocabulary import RunStarted, ToolCallRequested, WorkflowRef
 from salvor.run_errors import AnswerRefused, RunExists, UnknownRun, WrongState
 from salvor.runtime.causes import causes
 from salvor.runtime.drive import Drive
@@ -208,6 +208,16 @@ class Driving:
             if needed:
                 raise
             return None
+
+    def tool_at(self, look: Look, seq: int) -> FunctionTool:
+        """The tool of the call that is a run's event ``seq``.
+
+        Raises:
+            SalvorError: it cannot be found.
+        """
+        intent = look.envelopes[seq].event
+        assert isinstance(intent, ToolCallRequested)
+        return self._tool(intent.tool, look)
 
     def parked_tool(self, look: Look) -> FunctionTool | None:
         """The tool whose park a run rests at, if it can be found."""

@@ -105,6 +105,8 @@ class OperatorClaims:
         if claim.state == "held":
             await self._resolve(claim, resolution, entry)
         elif claim.state == "failed":
+            if isinstance(resolution, ResolvedOutput):
+                await self._check(claim, resolution.output)
             await self._overrule(claim, _settled(claim, resolution), entry)
         else:
             raise ClaimRefused(claim, "settled", "only a held or failed one can be")
@@ -125,6 +127,11 @@ class OperatorClaims:
         completion, extent = resolved(intent, resolution, overdue=overdue)
         claims = settling(claim.id, completion, claim.run_id, extent)
         await self._settle(look, (completion,), claims, entry)
+
+    async def _check(self, claim: Claim, output: JsonValue) -> None:
+        """See that an output is one of the tool whose call had the key: others will get it."""
+        look = await self._operator.look(claim.run_id)
+        check_output(claim.run_id, output, self._driving.tool_at(look, claim.intent_seq))
 
     async def _overrule(self, claim: Claim, change: OverruleClaim, entry: ClaimEntry) -> None:
         look = await self._operator.look(claim.run_id)

@@ -83,4 +83,4 @@ def test_an_output_that_does_not_fit_is_no_answer_to_a_question(
     complaint = salvor("resolve", lost.run_id, "--output", "5").complaint
 
     assert complaint.startswith("the output does not fit what charge_and_lose gives: ")
-    assert f"Run {lost.run_id} still needs reconciliation" in complaint
+    assert f"Nothing was recorded, neither in run {lost.run_id}" in complaint

@@ -8,21 +8,23 @@ from typing import Any
 
 import pytest
 
+from salvor.errors import UnknownToolError
 from salvor.events.claim_log import check_claim_log
 from salvor.events.claims import ClaimId
+from salvor.registry.registry import Registry
 from salvor.run_errors import ClaimRefused, LeaseHeld, NotDoneRefused, OutputMisfit, UnknownClaim
 from salvor.runtime.outcome import Completed, Failed, OpenWrite, Parked
 from salvor.runtime.resolve import ResolvedFailure, ResolvedOutput
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
-from salvor.testing.clock import FakeClock
+from salvor.testing.clock import FakeClock, FakeIds
 from salvor.tools.context import Context
 from salvor.tools.contract import Retry
 from salvor.tools.decorator import tool
 from salvor.tools.parking import suspend
-from salvor.values import JsonObject
-from tests.runtime.conftest import MakeRuntime
+from salvor.values import JsonObject, JsonValue
+from tests.runtime.conftest import MakeRuntime, MakeStore
 from tests.support.shop import WORLD, World, fresh_world, happened, paying
 
 pytestmark = pytest.mark.anyio
@@ -134,6 +136,49 @@ async def test_e3_what_happened_can_be_settled_never_released(
     assert isinstance(copied, Completed)
     assert copied.recorded == PAID
     assert world.log == []
+
+
+@pytest.mark.parametrize("extent", ["yes", "unknown"])
+async def test_e6_an_output_that_does_not_fit_settles_no_failed_claim(
+    make_runtime: MakeRuntime, make_store: MakeStore, world: World, extent: str
+) -> None:
+    clock = FakeClock()
+    async with make_runtime(make_store(clock), clock=clock) as runtime:
+        claim_id = await failed(runtime, world, extent)
+        odd: JsonValue
+        for odd in ("paid", {"claim_id": "c1"}, None):
+            with pytest.raises(OutputMisfit, match="what pay gives"):
+                await runtime.claims.settle(claim_id, ResolvedOutput(odd), **SAID)
+        assert (await runtime.claims.show(claim_id)).state == "failed"
+        assert await runtime.claims.log() == []
+        await runtime.claims.settle(claim_id, ResolvedOutput(PAID), **SAID)
+        copied = await runtime.run(paying, claim_id="c1")
+
+    assert isinstance(copied, Completed)
+    assert copied.recorded == PAID
+
+
+async def test_e6_a_failed_claim_is_given_no_output_where_its_tool_is_not_known(
+    runtime: Runtime, world: World
+) -> None:
+    @tool(effect="write", idempotency_key="key")
+    async def local(key: str) -> str:
+        """Be known in one process only."""
+        raise happened(True)
+
+    @workflow
+    async def flow(run: Run) -> str:
+        return await run.call(local, key="a")
+
+    await runtime.run(flow)
+    (claim,) = await runtime.claims.list()
+    other = Runtime(
+        store=runtime.store, registry=Registry(), clock=FakeClock(), ids=FakeIds(9), lease=30.0
+    )
+
+    with pytest.raises(UnknownToolError, match="'local'"):
+        await other.claims.settle(claim.id, ResolvedOutput("x"), **SAID)
+    assert (await other.claims.settle(claim.id, ResolvedFailure("yes"), **SAID)).state == "failed"
 
 
 async def test_e6_a_failed_claim_may_be_said_to_have_done_something_else(
