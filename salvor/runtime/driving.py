@@ -22,7 +22,8 @@ from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
 from salvor.runtime.outcome import Abandoned, Completed, Failed, RunResult
 from salvor.runtime.recorder import Recorder
-from salvor.runtime.session import SESSION_HASH, Session
+from salvor.runtime.session import Session
+from salvor.runtime.session_log import SESSION_HASH, is_session
 from salvor.runtime.targets import load_module, load_target, split_target
 from salvor.runtime.workflow import SINGLE, Definition, define, single_call
 from salvor.store_errors import StoreError
@@ -114,10 +115,17 @@ class Driving:
             return taken.ended(await drive.to_rest(body))
 
     @asynccontextmanager
-    async def session(self, run_id: str, name: str) -> AsyncIterator[Session]:
+    async def session(
+        self, run_id: str, name: str, *, accept_changes: bool
+    ) -> AsyncIterator[Session]:
         """Take a session's run over, beginning it if need be."""
         async with self._taken(run_id, create=True) as taken:
             envelopes, head = await read_log(self._host.store, run_id)
+            if envelopes and not is_session(envelopes):
+                raise WrongState(
+                    f"run {run_id}, which has the id of session {name!r}, is no session.",
+                    hint="Use another name.",
+                )
             last = envelopes[-1].event if envelopes else None
             recorder = Recorder(
                 self._host.store, self._host.clock, fence=taken.fence, head=head, last=last
@@ -126,7 +134,13 @@ class Driving:
                 await recorder.append(
                     RunStarted(agent_def_hash=SESSION_HASH, input={"session": name})
                 )
-            yield Session(self._host, recorder, run_id, envelopes)
+            session = Session(
+                self._host, recorder, run_id, envelopes, accept_changes=accept_changes
+            )
+            try:
+                yield session
+            finally:
+                await session.leave()
 
     async def check_answer(self, definition: Definition, look: Look, answer: JsonValue) -> None:
         """Check an answer against the type the workflow asks for, by replaying to its park.
@@ -270,7 +284,7 @@ class Driving:
             return  # the lease runs out by itself
 
 
-def ended(run_id: str, state: RunState, definition: Definition) -> RunResult[Any]:
+def ended(run_id: str, state: RunState, definition: Definition | None) -> RunResult[Any]:
     """What a run that has ended gives back; nothing is executed."""
     if state.status == "failed":
         return Failed(run_id=run_id, error=state.error or "", final=True)
@@ -278,4 +292,5 @@ def ended(run_id: str, state: RunState, definition: Definition) -> RunResult[Any
         return Abandoned(
             run_id=run_id, reason=state.reason, by=state.by, unresolved=state.unresolved_write
         )
-    return Completed(run_id=run_id, output=definition.decode(state.output), recorded=state.output)
+    output = state.output if definition is None else definition.decode(state.output)
+    return Completed(run_id=run_id, output=output, recorded=state.output)

@@ -89,6 +89,10 @@ class Recorder:
         """The position of the next event."""
         return self._length
 
+    def go_on_from(self, head: Head, last: Event | None) -> None:
+        """Write after this end of the log, which was read anew under the same fence."""
+        self._length, self._hash, self._last = head.length, head.head_hash, last
+
     async def append(
         self,
         *events: Event,

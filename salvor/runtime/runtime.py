@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
@@ -16,6 +16,7 @@ from salvor.clock import Clock, Ids
 from salvor.events.records import Driver
 from salvor.events.store import Store
 from salvor.registry.registry import Registry
+from salvor.run_errors import AnswerConflict, UnknownRun
 from salvor.runtime.attempts import open_write
 from salvor.runtime.background import Background
 from salvor.runtime.bodies import DEFAULT_LIMIT, BodyThreads
@@ -38,6 +39,7 @@ from salvor.runtime.verbs import Verbs
 from salvor.runtime.verifying import asked
 from salvor.runtime.waking import Waking
 from salvor.runtime.workflow import SINGLE, bind, define, single_call
+from salvor.store_errors import Conflict
 from salvor.tools.approval import ApprovalRule
 from salvor.tools.around import Guard
 from salvor.tools.foreign import ForeignTable, Verdict
@@ -242,7 +244,7 @@ class Runtime(Verbs):
         """
         run_id = parse_run_id(run_id)
         look = await self._operator.look(run_id)
-        definition = self._driving.definition(look.state, workflow)
+        definition = self._definition(look, workflow)
         if not isinstance(answer, Missing):
             look = await self._answered(look, answer, park=park, by=by, workflow=workflow)
         else:
@@ -251,7 +253,10 @@ class Runtime(Verbs):
                 still_open = await self._verified(look, worker_dead=worker_dead)
                 if still_open is not None:
                     return still_open
-        state = (await self._operator.look_again(look)).state
+        look = await self._operator.look_again(look)
+        if definition is None:
+            return await self._session_rest(look)
+        state = look.state
         del look  # the drive reads for itself: one log at a time is in memory
         return await self._go_on(run_id, state, definition, accept_changes=accept_changes)
 
@@ -271,14 +276,24 @@ class Runtime(Verbs):
         return Keyed(self, name, named_run_id("keyed", self._host.namespace, name))
 
     @asynccontextmanager
-    async def session(self, name: str) -> AsyncIterator[Session]:
+    async def session(self, name: str, *, accept_changes: bool = False) -> AsyncIterator[Session]:
         """Open the session of that name, for calls of a loop that is not ours (C7).
+
+        What it waits for and has come (its time, a signal, a deadline, a cancel) is recorded
+        first. The lease is held until the block is left: whoever is to answer waits for that.
+
+        Args:
+            name: Which session; it is begun if it is not there.
+            accept_changes: Make an open call again although its tool was changed since (B5).
 
         Raises:
             LeaseHeld: another process has it open.
         """
         run_id = named_run_id("session", self._host.namespace, name)
-        async with self._driving.session(run_id, name) as session:
+        with suppress(UnknownRun, AnswerConflict, Conflict):  # it begins, or somebody was faster
+            await self._waking.woken(await self._operator.look(run_id))
+        opened = self._driving.session(run_id, name, accept_changes=accept_changes)
+        async with opened as session:
             yield session
 
     def _run_id(self, given: str | None) -> str:

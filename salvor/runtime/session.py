@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from copy import deepcopy
 from typing import Any
 
 import anyio
 
-from salvor.events.cursor import Answered, Cursor, Dangling, Fresh
-from salvor.events.fold import fold
-from salvor.events.outputs import output_at
-from salvor.events.vocabulary import (
-    Envelope,
-    Event,
-    Resumed,
-    RunCompleted,
-    SleepStarted,
-    Suspended,
-    ToolCallCompleted,
-    ToolCallRequested,
-)
-from salvor.run_errors import CallIdConflict, RunEnded, SessionStopped
-from salvor.runtime.approval import Answer
-from salvor.runtime.attempts import open_write
+from salvor.errors import ArgumentsRefused, JsonRefused, ToolFailed, UnknownToolError
+from salvor.events.cursor import Cursor, Dangling, Fresh
+from salvor.events.log import read_log
+from salvor.events.vocabulary import Envelope, RunCompleted, ToolCallRequested
+from salvor.run_errors import CallIdConflict, RunEnded, SessionStopped, WrongState
+from salvor.runtime.approval import Answer, call_to_approve
 from salvor.runtime.caller import CallOptions
-from salvor.runtime.calls import CRASHED, Calls, Pair
+from salvor.runtime.calls import Calls, Pair
 from salvor.runtime.host import Host
-from salvor.runtime.outcome import Parked, parked_at
+from salvor.runtime.options import key_for
+from salvor.runtime.outcome import Parked, RunResult
+from salvor.runtime.parked_value import parked_value
 from salvor.runtime.recorder import Recorder
+from salvor.runtime.session_log import SessionLog, left_open, rest_of
 from salvor.runtime.stops import Broken, Halt, Rest
+from salvor.tools.function import FunctionTool
 from salvor.values import JsonObject, as_json, content_hash
-
-SESSION_HASH = content_hash("session")
-"""The identity in the head of a session's log."""
 
 
 class Session:
@@ -42,35 +35,33 @@ class Session:
     """
 
     def __init__(
-        self, host: Host, recorder: Recorder, run_id: str, log: Sequence[Envelope]
+        self,
+        host: Host,
+        recorder: Recorder,
+        run_id: str,
+        log: Sequence[Envelope],
+        *,
+        accept_changes: bool = False,
     ) -> None:
         self.run_id = run_id
         self._host = host
         self._recorder = recorder
         self._lock = anyio.Lock()
-        self._calls = Calls(host, recorder, Cursor(run_id, ()), run_id)
-        self._events: dict[int, Event] = {envelope.seq: envelope.event for envelope in log}
-        self._state = fold(log)
-        self._done: dict[str, Pair] = {}
-        self._answer: Answer | None = None
-        self._over = self._state.ended
-        self._rest: SessionStopped | None = self._resting()
-        self._read()
+        self._calls = Calls(
+            host, recorder, Cursor(run_id, ()), run_id, accept_changes=accept_changes
+        )
+        self._left = False
+        self._read(log)
 
-    def _read(self) -> None:
-        """What is recorded: calls that ended, by their ids, and an approval that is not used up."""
-        for seq, event in self._events.items():
-            if isinstance(event, ToolCallCompleted) and event.outcome != "not_executed":
-                intent = self._events[seq - 1]
-                assert isinstance(intent, ToolCallRequested)
-                if intent.call_id is not None:
-                    self._done[intent.call_id] = (intent, event)
-            if isinstance(event, ToolCallRequested):
-                self._answer = None
-            park = self._events.get(seq - 1)
-            asked = isinstance(park, Suspended) and park.call is not None and park.call.seq is None
-            if isinstance(event, Resumed) and asked and isinstance(park, Suspended):
-                self._answer = Answer.of(Answered(seq=seq - 1, park=park, input=event.input))
+    def _read(self, log: Sequence[Envelope]) -> None:
+        self._log = SessionLog.read(self.run_id, log)
+        state = self._log.state
+        self._over = state.ended
+        self._open = None if self._over else state.open_call
+        self._rest: SessionStopped | None = None
+        if state.park is not None or state.sleep is not None:
+            self._rest = self._stopped(rest_of(self.run_id, log, state))
+        self._stale = False
 
     async def call_named(self, name: str, arguments: JsonObject, *, call_id: str) -> Any:
         """Make a call, or give what the same call gave before.
@@ -85,13 +76,19 @@ class Session:
             CallIdConflict: the id was used for another tool or other arguments.
             SessionStopped: a call waits for an answer, or its outcome is unknown; its
                 ``result`` says what to do. Open the session again after that.
-            RunEnded: the session was closed.
+            RunEnded: the session was closed, or cancelled.
+            WrongState: the block that opened the session is over.
         """
+        if type(call_id) is not str or not call_id.strip():
+            raise ValueError(f"a call id has to be text that is not blank, got {call_id!r}.")
         as_json(call_id, what="the call id")
         self._host.background.check_home()
-        async with self._lock:
-            given = content_hash(arguments)
-            known = self._done.get(call_id)
+        given = content_hash(arguments)
+        arguments = deepcopy(arguments)  # its turn may come later
+        async with self._turn():
+            if call_id not in self._log.done:
+                await self._ready()
+            known = self._log.done.get(call_id)
             if known is not None:
                 return self._again(name, given, call_id, known)
             if self._over:
@@ -108,13 +105,51 @@ class Session:
         """
         as_json(output, what="the output of the session")
         self._host.background.check_home()
-        async with self._lock:
-            if self._over:
-                return
-            if self._rest is not None or self._state.open_call is not None:
-                raise self._rest or self._open()
+        async with self._turn():
+            if not self._over:
+                await self._ready()
+                await self._close(output)
+
+    async def _close(self, output: Any) -> None:
+        if not self._over:
+            if self._rest is not None:
+                raise self._rest
+            if self._open is not None:
+                raise self._stopped(left_open(self.run_id, self._open))
             await self._recorder.append(RunCompleted(output=output))
             self._over = True
+
+    async def leave(self) -> None:
+        """Refuse new calls, and wait for the one that is being made."""
+        self._left = True
+        async with self._lock:
+            return
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """One at a time; after what is no end of a call, only the log knows where it stands."""
+        async with self._lock:
+            try:
+                yield
+            except (ToolFailed, SessionStopped, RunEnded, CallIdConflict):
+                raise
+            except BaseException:
+                self._stale = True
+                raise
+
+    async def _ready(self) -> None:
+        """See that a call can be made: the session is open, and what is known of it is so."""
+        if self._left:
+            raise WrongState(
+                f"session {self.run_id} is not open any more.",
+                hint="Make calls in the block that opens it, or open it again.",
+            )
+        if self._stale:
+            # Behind everything that was submitted before, whoever was cancelled over it.
+            await self._host.store.confirm(self._recorder.fence)
+            log, head = await read_log(self._host.store, self.run_id)
+            self._recorder.go_on_from(head, log[-1].event)
+            self._read(log)
 
     def _again(self, name: str, given: str, call_id: str, known: Pair) -> Any:
         intent, completion = known
@@ -122,13 +157,10 @@ class Session:
         tool = self._host.registry.get(name) if name in self._host.registry else None
         if completion.outcome not in ("suspend", "sleep") or tool is None:
             return self._calls.value(tool, intent, completion)
-        end = intent.seq + 3  # intent, completion, park, its end
-        found = output_at(self._events, end)
-        if found is None:
-            raise self._rest or SessionStopped(
-                run_id=self.run_id, result=Parked(run_id=self.run_id, reason="it is parked")
-            )
-        return self._calls.decoded(tool, found.value, end)
+        over = self._log.park_of(intent)
+        if over is None:
+            raise self._rest or self._stopped(Parked(run_id=self.run_id, reason="it is parked"))
+        return parked_value(tool, over, self.run_id)
 
     def _same(self, intent: ToolCallRequested, name: str, given: str, call_id: str) -> None:
         if (intent.tool, intent.given) != (name, given):
@@ -136,59 +168,67 @@ class Session:
 
     async def _made(self, name: str, arguments: JsonObject, given: str, call_id: str) -> Any:
         options = CallOptions(call_id=call_id)
-        open_call = self._state.open_call
         try:
-            if open_call is not None:
-                return await self._reopened(open_call, name, given, call_id, options)
-            if self._answer is None or name not in self._host.registry:
-                return await self._fresh(name, arguments, call_id, options)
-            answer, self._answer = self._answer, None
-            tool = self._host.registry.get(name)
-            pair = await self._calls.unended(tool, arguments, Fresh(), options, answer)
-            self._done[call_id] = pair
-            return self._calls.value(tool, *pair)
+            if self._open is not None:
+                return await self._reopened(self._open, name, given, options)
+            return await self._fresh(name, arguments, given, options)
         except Halt as halt:
             if isinstance(halt.stop, Rest):
-                self._rest = SessionStopped(run_id=self.run_id, result=halt.stop.result)
+                self._rest = self._stopped(halt.stop.result)
                 raise self._rest from None
             if isinstance(halt.stop, Broken):
                 raise halt.stop.error from None
             raise
 
     async def _fresh(
-        self, name: str, arguments: JsonObject, call_id: str, options: CallOptions
+        self, name: str, arguments: JsonObject, given: str, options: CallOptions
     ) -> Any:
-        tool, pair = await self._calls.ended_named(name, arguments, options)
-        self._done[call_id] = pair
-        return self._calls.value(tool, *pair)
+        assert options.call_id is not None
+        first = self._log.begun.get(options.call_id)
+        if first is not None:
+            self._same(first, name, given, options.call_id)
+        try:
+            tool = self._host.registry.get(name)
+        except UnknownToolError:
+            if first is not None or any(one.call.tool == name for one in self._log.answers):
+                raise  # begun while there was such a tool
+            return self._ended(*await self._calls.ended_named(name, arguments, options))
+        answer = self._answer(tool, arguments, options)
+        pair = await self._calls.unended(tool, arguments, Fresh(first=first), options, answer)
+        return self._ended(tool, pair)
+
+    def _answer(
+        self, tool: FunctionTool, arguments: JsonObject, options: CallOptions
+    ) -> Answer | None:
+        """The approval of exactly this call, which it uses up."""
+        if not self._log.answers:
+            return None
+        try:
+            prepared = tool.prepare(arguments).arguments
+            exact = call_to_approve(tool, prepared, key_for(tool, prepared, options))
+        except (ArgumentsRefused, JsonRefused):
+            return None
+        answer = next((one for one in self._log.answers if one.covers(exact)), None)
+        if answer is not None:
+            self._log.answers.remove(answer)
+        return answer
 
     async def _reopened(
-        self, intent: ToolCallRequested, name: str, given: str, call_id: str, options: CallOptions
+        self, intent: ToolCallRequested, name: str, given: str, options: CallOptions
     ) -> Any:
         """Go on with the call that a crash left open, when its id comes again."""
-        if intent.effect == "write" or intent.call_id != call_id:
-            raise self._open()
+        call_id = options.call_id
+        if intent.effect == "write" or call_id is None or intent.call_id != call_id:
+            raise self._stopped(left_open(self.run_id, intent))
         self._same(intent, name, given, call_id)
         tool = self._host.registry.get(name)
         pair = await self._calls.unended(tool, {}, Dangling(intent=intent), options)
-        self._state = fold(())
-        self._done[call_id] = pair
+        self._open = None
+        return self._ended(tool, pair)
+
+    def _ended(self, tool: FunctionTool | None, pair: Pair) -> Any:
+        self._log.ended(*pair)
         return self._calls.value(tool, *pair)
 
-    def _open(self) -> SessionStopped:
-        intent = self._state.open_call
-        assert intent is not None
-        if intent.effect == "write":
-            return SessionStopped(
-                run_id=self.run_id, result=open_write(self.run_id, intent, CRASHED)
-            )
-        reason = f"the call {intent.call_id!r} of {intent.tool} is open: make it again, by its id"
-        return SessionStopped(run_id=self.run_id, result=Parked(run_id=self.run_id, reason=reason))
-
-    def _resting(self) -> SessionStopped | None:
-        rest = self._state.park or self._state.sleep
-        if rest is None:
-            return None
-        park = self._events[rest.seq]
-        assert isinstance(park, Suspended | SleepStarted)
-        return SessionStopped(run_id=self.run_id, result=parked_at(self.run_id, rest.seq, park))
+    def _stopped(self, result: RunResult[Any]) -> SessionStopped:
+        return SessionStopped(run_id=self.run_id, result=result)

@@ -18,6 +18,7 @@ from salvor.runtime.outcome import Parked, RunResult
 from salvor.runtime.parked_value import misfits
 from salvor.runtime.parks import checked_name
 from salvor.runtime.resolve import Resolution, ResolvedOutput
+from salvor.runtime.session_log import is_session, rest_of
 from salvor.runtime.waking import Waking
 from salvor.runtime.words import check_words, too_large
 from salvor.runtime.workflow import Definition
@@ -171,7 +172,8 @@ class Verbs(ABC):
             )
         cancel = Cancel(run_id=run_id, reason=reason, by=by, asked_at=self._host.clock.now())
         await self._host.store.cancel(cancel)
-        if look.head.lease is None and (look.state.park or look.state.sleep):
+        resting = look.state.park or look.state.sleep or is_session(look.envelopes)
+        if look.head.lease is None and resting:
             await self._waking.cancelled(look, cancel)
         return await self.state(run_id)
 
@@ -185,7 +187,7 @@ class Verbs(ABC):
         """
         run_id = parse_run_id(run_id)
         look = await self._operator.look(run_id)
-        definition = self._driving.definition(look.state, workflow)
+        definition = self._definition(look, workflow)
         if look.state.ended:
             return ended(run_id, look.state, definition)
         resting = look.parked()
@@ -193,7 +195,10 @@ class Verbs(ABC):
             if look.state.sleep is not None:
                 raise NotYet(run_id=run_id, until=look.state.sleep.wake_at)
             return resting
-        state = (await self._operator.look_again(look)).state
+        look = await self._operator.look_again(look)
+        if definition is None:
+            return await self._session_rest(look)
+        state = look.state
         del look, resting  # the drive reads for itself: one log at a time is in memory
         return await self._go_on(run_id, state, definition, operator=False)
 
@@ -224,6 +229,29 @@ class Verbs(ABC):
         now, due = self._host.clock.now(), look.head.due_at
         if look.head.lease is None and due is not None and due <= now and look.parked():
             await self._waking.put_off(look)
+
+    def _definition(self, look: Look, workflow: Any) -> Definition | None:
+        """The workflow that drives a run; a session has none, its loop is elsewhere (C7)."""
+        if not is_session(look.envelopes):
+            return self._driving.definition(look.state, workflow)
+        if workflow is not None:
+            raise WrongState(
+                f"run {look.head.run_id} is a session, which no workflow drives.",
+                hint="Open it with `runtime.session(name)`.",
+            )
+        return None
+
+    async def _session_rest(self, look: Look) -> RunResult[Any]:
+        """Where a session rests; it is not due again before its own time, or a new hint."""
+        run_id = look.head.run_id
+        cancel = None if look.state.ended else await self._host.store.cancelled(run_id)
+        if cancel is not None and look.state.status != "needs-reconciliation":
+            await self._waking.cancelled(look, cancel)
+            look = await self._operator.look_again(look)
+        if look.state.ended:
+            return ended(run_id, look.state, None)
+        await self._waking.put_off(look)
+        return rest_of(run_id, look.envelopes, look.state)
 
     async def _go_on(
         self,

@@ -25,6 +25,7 @@ from salvor.runtime.looking import Look
 from salvor.runtime.parked_value import misfits
 from salvor.runtime.parks import resumed_by
 from salvor.runtime.recorder import sealed_rows
+from salvor.runtime.session_log import is_session
 from salvor.values import JsonValue, parse_instant
 
 Resting: TypeAlias = Park | Sleep
@@ -56,9 +57,10 @@ class Waking:
         return await self._defaulted(look, rest) or await self._signalled(look, rest)
 
     async def cancelled(self, look: Look, cancel: Cancel) -> None:
-        """End a run that rests at a park, as a cancel asks."""
+        """End a run that rests at a park, or a session between its calls, as a cancel asks."""
         rest = look.state.park or look.state.sleep
-        claims = await self._abandoned(rest.call if rest else None, look)
+        call = look.state.open_call if rest is None else rest.call
+        claims = await self._abandoned(None if call is None else call.seq, look)
         answers = rest.seq if isinstance(rest, Park) else None
         await self.settle(look, abandoning(cancel), claims=claims, answers=answers)
 
@@ -125,10 +127,10 @@ class Waking:
         fits = not misfits(self._driving.parked_tool(look), schema, output)
         return ending_park(claim, look.head.run_id, look.head.length, output, fits=fits)
 
-    async def _abandoned(self, call: ParkedCall | None, look: Look) -> tuple[ClaimChange, ...]:
-        if call is None or call.seq is None:
+    async def _abandoned(self, seq: int | None, look: Look) -> tuple[ClaimChange, ...]:
+        if seq is None:
             return ()
-        claim = await self._host.store.held_claim(look.head.run_id, call.seq)
+        claim = await self._host.store.held_claim(look.head.run_id, seq)
         return abandoned_claim(claim, look.head.run_id, look.head.length, "unknown")
 
     async def answered(
@@ -168,7 +170,8 @@ class Waking:
     ) -> None:
         """Add events to a run that rests, in one transaction (F1)."""
         run_id = look.head.run_id
-        if events and isinstance(events[-1], Resumed | SleepCompleted):
+        resumed = bool(events) and isinstance(events[-1], Resumed | SleepCompleted)
+        if resumed and not is_session(look.envelopes):  # which its own loop goes on with
             due = self._host.clock.now()  # whoever recorded it may not drive the run
         rows = sealed_rows(
             events,

@@ -18,7 +18,7 @@ from salvor.runtime.outcome import Completed, OpenWrite, Parked
 from salvor.runtime.resolve import ResolvedOutput
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
-from salvor.runtime.session import SESSION_HASH
+from salvor.runtime.session_log import SESSION_HASH
 from salvor.runtime.workflow import workflow
 from salvor.testing.clock import FakeClock
 from salvor.tools.decorator import tool
