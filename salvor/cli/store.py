@@ -12,6 +12,7 @@ import click
 from salvor.cli import output
 from salvor.cli.options import run_argument, store_option
 from salvor.cli.session import existing, looking, no_plugins, with_runtime
+from salvor.run_errors import CopyRefused
 from salvor.runtime.runtime import Runtime
 from salvor.stores.restoring import restored
 
@@ -106,7 +107,12 @@ def import_run(obj: dict[str, str], path: Path) -> int:
 
 
 def _lines(path: Path) -> Iterable[str]:
-    return path.read_text("utf-8").splitlines()
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise CopyRefused(f"they are not UTF-8 ({error.reason} at byte {error.start})") from None
+    # Not by splitlines: texts in it may hold other ends of lines.
+    return text.removesuffix("\n").split("\n")
 
 
 @store.command()

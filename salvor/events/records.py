@@ -248,7 +248,8 @@ class RunRow:
 class RunCopy:
     """One run with all that belongs to it, for another store.
 
-    ``rows`` are the whole log; ``claims`` those this run holds or has settled.
+    ``rows`` are the whole log; ``claims`` those this run holds or has settled; ``outputs``
+    what an operator settled some of them with, as canonical JSON text.
     """
 
     run_id: str
@@ -259,3 +260,5 @@ class RunCopy:
     signals: tuple[Signal, ...] = ()
     answers: tuple[int, ...] = ()
     late: tuple[LateResult, ...] = ()
+    cancel: Cancel | None = None
+    outputs: tuple[tuple[ClaimId, str], ...] = ()

@@ -91,7 +91,8 @@ class Store(Protocol):
          marks a restored store; until `confirm_incarnation`, a `TakeClaim` is refused with
          `Unconfirmed` and nothing is written.
     S23. `adopt` writes a run copied from another store, all of it or nothing: `RunExists`,
-         or `Conflict` when a claim of it stands here already. It has no lease.
+         or `Conflict` when a claim of it stands here already. It has no lease; a cancel and
+         what claims were settled with come with it.
     S24. `forget` removes the log of a run that ended before an instant, and all that goes
          with it, except claims: the outputs of committed ones are kept. ``False`` if the run
          has not ended, or later.

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from salvor.errors import JsonRefused, SalvorError
-from salvor.events.chain import GENESIS, ChainCheck
+from salvor.events.chain import GENESIS
+from salvor.events.claim_fit import misfit, misfit_kept
 from salvor.events.claim_log import check_claim_log
 from salvor.events.claims import Claim, ClaimId
-from salvor.events.codec import decode
-from salvor.events.fold import fold
-from salvor.events.outputs import output_at
-from salvor.events.records import Head, LateResult, Row, RunCopy, RunRow, Signal
+from salvor.events.records import Head, RunRow
 from salvor.events.skim import Skim, skim_log
-from salvor.events.vocabulary import TERMINAL, Envelope, Event, Resumed
-from salvor.run_errors import CopyRefused
+from salvor.events.vocabulary import Envelope
+from salvor.runtime.copies import PAGE, export_run, read_copy
 from salvor.runtime.host import Host
-from salvor.values import (
-    content_hash,
-    format_instant,
-    parse_instant,
-    parse_object,
-    parse_run_id,
-)
+from salvor.values import format_instant, parse_run_id
 
-PAGE = 200
 ANCHOR = "salvor.anchor.v1"
-COPY = "salvor.run.v1"
-_MAX_LINE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,39 +98,22 @@ class Upkeep:
         }
 
     async def export(self, run_id: str) -> list[str]:
-        """One run with all that belongs to it, one JSON text a line."""
-        run_id = parse_run_id(run_id)
-        skim = await skim_log(self._host.store, run_id)
-        rows = await self._log(run_id, skim.head)
-        last = skim.entries[-1] if skim.entries else None
-        ended = isinstance(last, Envelope) and isinstance(last.event, TERMINAL)
-        due = skim.head.due_at
-        head = {
-            "format": COPY,
-            "run_id": run_id,
-            "ended": ended,
-            "due_at": None if due is None else format_instant(due),
-        }
-        lines: list[dict[str, Any]] = [head]
-        lines += [{"row": asdict(row)} for row in rows]
-        lines += [{"signal": _plain(one)} for one in await self._host.store.inbox(run_id)]
-        lines += [{"late": _plain(one)} for one in await self._host.store.late(run_id)]
-        lines += [
-            {"claim": _plain(claim)} async for claim in self._claims() if claim.run_id == run_id
-        ]
-        return [json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines]
+        """One run with all that belongs to it, one JSON text a line.
+
+        Raises:
+            LeaseHeld, WrongState: it is driven, or was changed while it was read.
+        """
+        return await export_run(self._host, parse_run_id(run_id))
 
     async def adopt(self, lines: Iterable[str]) -> str:
         """Take in a run that was exported elsewhere; its id.
 
         Raises:
-            CopyRefused: the lines are no whole run.
+            CopyRefused: the lines are no whole run, or do not fit together.
             TamperEvident: the log is not what was written.
             RunExists, Conflict: the run, or a claim of it, is here already.
         """
-        copy = read_copy(lines)
-        check = ChainCheck(copy.run_id)
-        check.rows(copy.rows)
+        copy = read_copy(lines, now=self._host.clock.now())
         await self._host.store.adopt(copy)
         return copy.run_id
 
@@ -172,10 +143,6 @@ class Upkeep:
                 return
             after = page[-1].id
 
-    async def _log(self, run_id: str, head: Head) -> list[Row]:
-        page = await self._host.store.read(run_id, limit=max(head.length, 1))
-        return list(page.rows)
-
     async def _changed(
         self, run_id: str, anchored: tuple[int, str] | None, head: Head
     ) -> str | None:
@@ -194,25 +161,14 @@ class Upkeep:
         if skim is None:
             if claim.state == "held":
                 return f"it is held by run {claim.run_id}, which is not there or cannot be read"
-            return await self._kept(claim) if claim.state == "committed" else None
+            if claim.state != "committed":
+                return None
+            return misfit_kept(claim, await self._host.store.settled_output(claim))
         events = {one.seq: one.event for one in skim.entries if isinstance(one, Envelope)}
-        if claim.state == "held":
-            return None if _holds(claim, skim) else "it is held, and its call is not open"
-        if claim.state != "committed":
-            return None
-        if claim.completion_seq is None:
-            return await self._kept(claim)
-        found = output_at(events, claim.completion_seq)
-        if found is None or content_hash(found.value) != claim.output_hash:
-            return f"event {claim.completion_seq} of run {claim.run_id} is not its output"
-        return None
-
-    async def _kept(self, claim: Claim) -> str | None:
-        text = await self._host.store.settled_output(claim)
-        if text is None:
-            return "its output is in no log and was not kept"
-        found = content_hash(json.loads(text))
-        return None if found == claim.output_hash else "the output that was kept is not its own"
+        kept = None
+        if claim.state == "committed" and claim.completion_seq is None:
+            kept = await self._host.store.settled_output(claim)
+        return misfit(claim, events, skim.state, kept)
 
     async def _claim_log_faults(self, anchor: Mapping[str, Any] | None) -> list[Fault]:
         rows = await self._host.store.claim_log(limit=1_000_000)
@@ -229,14 +185,6 @@ class Upkeep:
         return []
 
 
-def _holds(claim: Claim, skim: Skim) -> bool:
-    state = fold(one for one in skim.entries if isinstance(one, Envelope))
-    rest = state.park or state.sleep
-    parked = rest.call.seq if rest is not None and rest.call is not None else None
-    opened = state.open_call.seq if state.open_call is not None and not state.ended else None
-    return claim.intent_seq in (parked, opened)
-
-
 def _anchored(anchor: Mapping[str, Any] | None) -> dict[str, tuple[int, str]]:
     if anchor is None:
         return {}
@@ -244,70 +192,3 @@ def _anchored(anchor: Mapping[str, Any] | None) -> dict[str, tuple[int, str]]:
     if anchor.get("format") != ANCHOR or not isinstance(runs, dict):
         raise JsonRefused("the file is no anchor.", hint="`salvor anchor` makes one.")
     return {str(run_id): (int(found[0]), str(found[1])) for run_id, found in runs.items()}
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    return {
-        name: format_instant(value) if isinstance(value, datetime) else value
-        for name, value in asdict(record).items()
-    }
-
-
-def read_copy(lines: Iterable[str]) -> RunCopy:
-    """The run of exported lines.
-
-    Raises:
-        CopyRefused: they are no whole run.
-    """
-    try:
-        head, *rest = _objects(lines)
-        if head.get("format") != COPY:
-            raise CopyRefused("they do not begin as an exported run does")
-        run_id, due = parse_run_id(head["run_id"]), head["due_at"]
-        rows = tuple(Row(**one["row"]) for one in rest if "row" in one)
-        signals = tuple(_signal(one["signal"]) for one in rest if "signal" in one)
-        late = tuple(_late(one["late"]) for one in rest if "late" in one)
-        claims = tuple(_claim(one["claim"]) for one in rest if "claim" in one)
-        answers = tuple(_answers(run_id, rows))
-    except (KeyError, TypeError, ValueError) as error:
-        raise CopyRefused(f"a field is missing or mistyped ({error})") from None
-    except JsonRefused as error:
-        raise CopyRefused(error.message) from None
-    return RunCopy(
-        run_id=run_id,
-        rows=rows,
-        ended=bool(head["ended"]),
-        due_at=None if due is None else parse_instant(due),
-        claims=claims,
-        signals=signals,
-        answers=answers,
-        late=late,
-    )
-
-
-def _objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines, 1):
-        yield parse_object(line, what=f"line {number}", max_bytes=_MAX_LINE)
-
-
-def _answers(run_id: str, rows: tuple[Row, ...]) -> Iterator[int]:
-    """The parks that were answered, read off the log."""
-    for row in rows:
-        try:
-            event: Event = decode(row.envelope, run_id=run_id, seq=row.seq).event
-        except SalvorError:
-            continue
-        if isinstance(event, Resumed) and event.answers is not None:
-            yield event.answers
-
-
-def _signal(found: dict[str, Any]) -> Signal:
-    return Signal(**{**found, "sent_at": parse_instant(found["sent_at"])})
-
-
-def _late(found: dict[str, Any]) -> LateResult:
-    return LateResult(**{**found, "kept_at": parse_instant(found["kept_at"])})
-
-
-def _claim(found: dict[str, Any]) -> Claim:
-    return Claim(**{**found, "id": ClaimId(**found["id"])})

@@ -286,6 +286,7 @@ class MemoryStore:
                     raise claim_stands(claim.id)
             self._logs[copy.run_id] = log_of(copy, self._ids.token())
             self._claims.update({claim.id: claim for claim in copy.claims})
+            self._outputs.update(copy.outputs)
             self._late[copy.run_id] = list(copy.late)
 
     async def forget(self, run_id: str, *, ended_before: datetime) -> bool:

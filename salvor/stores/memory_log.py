@@ -206,4 +206,5 @@ def log_of(copy: RunCopy, token: str) -> MemoryLog:
         signals=list(copy.signals),
         due_at=copy.due_at,
         ended=copy.ended,
+        cancel=copy.cancel,
     )

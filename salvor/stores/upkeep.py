@@ -122,6 +122,12 @@ class AdoptWrite(Write[None]):
         for one in copy.signals:
             told = (one.name, one.payload, one.sender_id, one.by, micros(one.sent_at))
             db.execute(sql.ADOPT_SIGNAL, (key, one.n, *told, one.consumed))
+        for claim_id, text in copy.outputs:
+            db.execute(sql.PUT_OUTPUT, (*records.claim_key(claim_id), text))
+        if copy.cancel is not None:
+            asked = (copy.cancel.reason, copy.cancel.by, micros(copy.cancel.asked_at))
+            db.execute(sql.PUT_CANCEL, (key, *asked))
+            db.execute(sql.MARK_CANCELLED, (key,))
         for late in copy.late:
             db.execute(sql.KEEP_LATE, records.late_record(late))
 

@@ -11,10 +11,11 @@ import anyio
 
 from salvor.events.chain import GENESIS, row_hash
 from salvor.events.claim_log import check_claim_log
-from salvor.events.claims import ClaimChange, OverruleClaim
+from salvor.events.claims import Claim, ClaimChange, OverruleClaim
 from salvor.events.codec import encode
 from salvor.events.records import (
     STUCK_AFTER,
+    Cancel,
     ClaimEntry,
     LateResult,
     Row,
@@ -195,6 +196,7 @@ async def s23_a_run_from_elsewhere_is_adopted_whole(make: MakeStore) -> None:
         assert await texts(store, "run-9") == [row.envelope for row in copy.rows]
         assert list(await store.inbox("run-9")) == list(copy.signals)
         assert list(await store.late("run-9")) == list(copy.late)
+        assert await store.cancelled("run-9") is None
         assert list(await store.due()) == ["run-9"]
         head = await store.head("run-9")
         assert (head.length, head.lease, head.due_at) == (1, None, clock.now())
@@ -203,6 +205,31 @@ async def s23_a_run_from_elsewhere_is_adopted_whole(make: MakeStore) -> None:
         log.length, log.head_hash = 1, copy.rows[-1].row_hash
         await raised(AnswerConflict, store.settle(log.settlement("again", answers=0)))
         assert await log.append_with("a", unless_signal="else") is None
+
+
+async def s23_a_cancel_and_settled_outputs_come_with_the_run(make: MakeStore) -> None:
+    """S23: a run that was to end ends here too; a claim is copied from what it was settled with."""
+    async with opened(make) as (store, clock):
+        cancel = Cancel(run_id="run-9", reason="closed", by="desk", asked_at=clock.now())
+        claim = Claim(
+            id=KEY,
+            state="committed",
+            effect="write",
+            run_id="run-9",
+            intent_seq=0,
+            input_hash="h",
+            generation=1,
+            output_hash="h",
+        )
+        copy = replace(run_copy(clock.now()), claims=(claim,), outputs=((KEY, "7"),), cancel=cancel)
+        await store.adopt(copy)
+        assert await store.cancelled("run-9") == cancel
+        assert await store.claim(KEY) == claim
+        assert await store.settled_output(claim) == "7"
+        fence, _ = await store.take_over("run-9", HERE, lease=30.0)
+        log = Log(store, fence)
+        log.length, log.head_hash = 1, copy.rows[-1].row_hash
+        assert await log.append_with("a", heeds_cancel=True) == cancel
 
 
 async def s23_a_claim_that_stands_here_keeps_the_run_out(make: MakeStore) -> None:

@@ -144,6 +144,32 @@ def test_a_run_moves_to_another_store_whole(
     assert on("verify").code == 0
 
 
+@pytest.mark.parametrize("written", [True, False])
+def test_a_copy_may_hold_other_ends_of_lines_in_its_texts(
+    salvor: Salvor, here: Path, written: bool
+) -> None:
+    odd = "a\u2028b\u0085c\u2029d\x0be\x1cf\r\ng"
+    shipped = ship(salvor, here, odd)
+    if written:
+        salvor("store", "export", shipped.run_id, "--output", "run.jsonl")
+    else:
+        text = salvor("store", "export", shipped.run_id).out
+        (here / "run.jsonl").write_text(text, "utf-8", newline="")
+    new = ("--store", str(here / "new.db"))
+
+    assert main([*new, "store", "import", "run.jsonl"]) == 0
+    assert main([*new, "verify"]) == 0
+
+
+def test_a_copy_that_is_no_text_is_told(
+    salvor: Salvor, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "run.jsonl").write_bytes(b"\xff\xfe")
+
+    assert main(["--store", str(here / "new.db"), "store", "import", "run.jsonl"]) == 1
+    assert "they are not UTF-8 (invalid start byte at byte 0)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "spoil",
     [

@@ -145,8 +145,8 @@ async def test_e6_an_output_that_does_not_fit_settles_no_failed_claim(
     clock = FakeClock()
     async with make_runtime(make_store(clock), clock=clock) as runtime:
         claim_id = await failed(runtime, world, extent)
-        odd: JsonValue
-        for odd in ("paid", {"claim_id": "c1"}, None):
+        odds: list[JsonValue] = ["paid", {"claim_id": "c1"}, None]
+        for odd in odds:
             with pytest.raises(OutputMisfit, match="what pay gives"):
                 await runtime.claims.settle(claim_id, ResolvedOutput(odd), **SAID)
         assert (await runtime.claims.show(claim_id)).state == "failed"
