@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from pydantic import BaseModel
-from pydantic_core import ValidationError, from_json
+from pydantic_core import ValidationError
 
 from salvor.errors import ArgumentsRefused, JsonRefused, Problem
+from salvor.tools.at_once import flat_object, parsed_at_once
 from salvor.tools.check import SchemaCheck
 from salvor.tools.plain import LeftOut, to_json
 from salvor.values import (
-    LONG_WHOLE,
     MAX_ARGUMENT_BYTES,
-    MAX_DEPTH,
     JsonObject,
     JsonValue,
     as_json,
@@ -24,24 +23,25 @@ from salvor.values import (
 )
 
 ROUNDS = 2
-_AT_ONCE = MAX_ARGUMENT_BYTES // 4  # characters: never more bytes than may come
 _NO_VALUES: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Prepared:
+class Prepared(NamedTuple):
     """Arguments that fit.
 
     Attributes:
         arguments: The canonical form: what was passed, after repair, without defaults.
-        text: The canonical text of `arguments`.
         values: By parameter name, what was passed as Python values, and the defaults that
             stand in a `Field(...)`, which the function cannot supply itself.
     """
 
     arguments: JsonObject
-    text: str
     values: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """The canonical text of `arguments`."""
+        return canonical_json(self.arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,6 +78,7 @@ class InputModel:
         validate: What makes a model of the JSON text.
         carried: Of each parameter its name, its field, and whether it is always handed over.
         named_alike: Every field is named as its parameter.
+        flat: No arguments that fit hold an object, or a number that is no integer.
     """
 
     owner: str
@@ -91,6 +92,7 @@ class InputModel:
     validate: Callable[..., BaseModel]
     carried: tuple[tuple[str, str, bool], ...]
     named_alike: bool
+    flat: bool
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,6 +146,13 @@ class InputModel:
             ArgumentsRefused: with all problems.
             JsonRefused: what came is no strict JSON object.
         """
+        if self.flat and (raw := flat_object(text)) is not None:
+            try:
+                model = self.validate(text, strict=True)
+                if self.check.is_valid(raw):
+                    return Prepared(raw, self._values(model))
+            except Exception:  # whatever it is: the careful way says it, or repairs it
+                pass
         found = parsed_at_once(text)
         if found is None:
             return self.prepare(parse_object(text, what="the arguments"), tool=tool)
@@ -158,7 +167,7 @@ class InputModel:
             self._broken(error, tool)
         if not self.check.is_valid(raw):
             raise self._refusal(raw, (), tool)
-        return Prepared(arguments=raw, text=text, values=self._values(found))
+        return Prepared(arguments=raw, values=self._values(found))
 
     def arguments(
         self, values: Mapping[str, Any], injected: Mapping[str, Any] = _NO_VALUES
@@ -218,7 +227,7 @@ class InputModel:
                 self._broken(broken, tool)
             if not self.check.is_valid(raw):
                 raise self._refusal(raw, (), tool)
-            return Prepared(arguments=raw, text=text, values=self._values(model))
+            return Prepared(arguments=raw, values=self._values(model))
         raise self._refusal(raw, problems_of(error, raw, self.names), tool)
 
     def _json(self, name: str, value: Any, parameter: Argument | None) -> JsonValue:
@@ -251,31 +260,6 @@ class InputModel:
     def _refuse(self, tool: str, place: str, expected: str, came: str) -> NoReturn:
         problem = Problem(pointer=place, expected=expected, got=came)
         raise ArgumentsRefused(tool=tool, problems=(problem,))
-
-
-def parsed_at_once(text: str | bytes) -> tuple[JsonObject, str] | None:
-    """A plain JSON object and its canonical text; ``None`` leaves it to the careful parser.
-
-    What differs between the two parsers is left to the careful one: escapes (which may hide
-    half a surrogate pair, or a colon), integers of many digits that are written with a
-    fraction of zero, and whatever is long, deep or refused here. The fast
-    one drops members that are named twice, and each member of either text has one colon
-    outside of strings: no colon is missing if and only if no member is.
-    """
-    if not isinstance(text, str) or len(text) > _AT_ONCE or "\\" in text:
-        return None
-    if text.count("[") + text.count("{") > MAX_DEPTH:
-        return None
-    if ".0" in text and LONG_WHOLE.search(text):
-        return None
-    try:
-        value = from_json(text, allow_inf_nan=False)
-        canonical = canonical_json(value)
-    except (ValueError, TypeError):  # the latter for half a surrogate pair
-        return None
-    if type(value) is not dict or canonical.count(":") != text.count(":"):
-        return None
-    return value, canonical
 
 
 def _covered(place: str, places: list[str]) -> bool:

@@ -22,6 +22,7 @@ from salvor.errors import JsonRefused, ToolDefinitionError
 from salvor.tools.adapter import BYTES, adapter_of, json_schema, refused_type
 from salvor.tools.annotations import accepts_none
 from salvor.tools.arguments import Argument, InputModel
+from salvor.tools.at_once import is_flat
 from salvor.tools.check import SchemaCheck
 from salvor.tools.injection import LEFT_OUT
 from salvor.tools.literals import exact_validator, lists_values
@@ -73,6 +74,7 @@ def build_model(parameters: Parameters, described: Mapping[str, str], owner: str
         validate=validator.validate_json,
         carried=tuple((argument.name, argument.field, argument.always) for argument in arguments),
         named_alike=all(argument.name == argument.field for argument in arguments),
+        flat=is_flat(schema),
     )
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from pydantic import BeforeValidator
 
 from salvor.errors import JsonRefused, SalvorError
-from salvor.tools.arguments import parsed_at_once
+from salvor.tools.at_once import flat_object, is_flat, parsed_at_once
 from salvor.tools.decorator import tool
 from salvor.tools.function import function_tool
 from salvor.values import LONG_WHOLE, canonical_json, parse_object
@@ -44,6 +45,22 @@ PIECES = st.sampled_from(
         *("\x00", "\x0b", "\u00a0", "\ufeff", "\u2028", "é", "\U0001f600", "'a'", "//", "\x1f"),
     ]
 )
+
+
+@tool(effect="read")
+def book(
+    seats: int = 1,
+    name: str = "",
+    window: bool | None = None,
+    tags: list[str] | None = None,
+    rows: list[list[int]] | None = None,
+) -> str:
+    """Book a flat thing."""
+    return name
+
+
+BOOK = function_tool(book)
+FLAT = SCALARS | st.lists(SCALARS) | st.lists(st.lists(SCALARS))
 
 
 def careful(text: str) -> tuple[Any, str] | None:
@@ -150,3 +167,111 @@ def test_text_and_object_give_the_same(value: dict[str, Any]) -> None:
 
 def test_bytes_are_text_too() -> None:
     assert FIND.prepare_text(b'{"text":"\xc3\xa9"}').values == {"text": "é"}
+
+
+def outcomes(found: Any, text: str) -> tuple[Any, Any]:
+    """What becomes of a text at once, and in the careful way."""
+
+    def outcome(prepare: Any) -> tuple[str, ...]:
+        try:
+            prepared = prepare()
+        except SalvorError as error:
+            return "refused", str(error)
+        return prepared.text, repr(prepared.values)
+
+    return (
+        outcome(lambda: found.prepare_text(text)),
+        outcome(lambda: found.prepare(parse_object(text, what="the arguments"))),
+    )
+
+
+@given(
+    st.fixed_dictionaries(
+        {}, optional=dict.fromkeys(("seats", "name", "window", "tags", "rows", "extra"), FLAT)
+    ),
+    st.booleans(),
+    st.sampled_from([None, 1]),
+)
+@example({"seats": 1, "name": "a", "window": True, "tags": ["a"], "rows": [[1]]}, True, None)
+def test_flat_arguments_come_out_as_by_the_careful_way(
+    value: dict[str, Any], ascii_only: bool, indent: int | None
+) -> None:
+    at_once, carefully = outcomes(BOOK, json.dumps(value, ensure_ascii=ascii_only, indent=indent))
+    assert at_once == carefully
+
+
+NAMED = st.sampled_from(['"seats"', '"name"', '"window"', '"tags"', '"rows"', '"odd"', '"a:b"'])
+WRITTEN = st.sampled_from(
+    [
+        *("1", "-0", "1.0", "2.5", "1e2", "1E400", "-1e400", "9007199254740993.0", "01", "NaN"),
+        *("true", "null", '"a"', '"1"', '"true"', '"a:b"', '"[1]"', '"\\u003a"', '"{"', '""'),
+        *(
+            "[]",
+            "[1]",
+            '["a"]',
+            "[1e400]",
+            "[[1],[]]",
+            '[["a:"]]',
+            "{}",
+            '{"a":1}',
+            '{"a":1,"a":1}',
+        ),
+        *("[{}]", '["a","b:c"]', "9" * 30, "[[1.0]]", "[[9007199254740993.0]]"),
+    ]
+)
+
+
+@settings(max_examples=1500)
+@given(st.lists(st.tuples(NAMED, WRITTEN), max_size=5), st.sampled_from(["", " ", "\n\t"]))
+@example([('"seats"', "1"), ('"seats"', "2")], "")
+@example([('"tags"', '["a"]'), ('"seats"', "1"), ('"tags"', '["b"]')], " ")
+@example([('"name"', '"a:b"'), ('"name"', '"a"')], "")
+@example([('"seats"', "1E400")], "")
+@example([('"rows"', "[[1e400]]")], "")
+def test_odd_texts_of_flat_arguments_too(members: list[tuple[str, str]], space: str) -> None:
+    text = "{" + ",".join(f"{space}{name}{space}:{held}" for name, held in members) + "}"
+    at_once, carefully = outcomes(BOOK, text)
+    assert at_once == carefully
+
+
+@pytest.mark.parametrize("held", ["1e400", '{"a":1}', '{"a":1,"a":2}', "2", "2.0", '["a:b"]'])
+def test_a_type_that_takes_anything_is_held_to_what_it_publishes(held: str) -> None:
+    @tool(effect="read")
+    def lenient(count: Annotated[int, BeforeValidator(lambda _: 1)]) -> int:
+        """Count, whatever comes."""
+        return count
+
+    found = function_tool(lenient)
+    assert found.input.flat
+
+    at_once, carefully = outcomes(found, f'{{"count":{held}}}')
+    assert at_once == carefully
+    assert (at_once[0] != "refused") == (held in ("2", "2.0"))
+
+
+def test_flat_arguments_are_read_without_the_careful_parser() -> None:
+    assert is_flat(BOOK.input_schema)
+    assert BOOK.input.flat
+    assert not is_flat(FIND.input_schema)
+    assert flat_object('{"seats":2,"tags":["a"]}') == {"seats": 2, "tags": ["a"]}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {},
+        True,
+        {"type": "number"},
+        {"type": "object"},
+        {"type": ["string", "null"]},
+        {"type": "array"},
+        {"type": "array", "items": {}},
+        {"type": "array", "items": {"type": "string"}, "prefixItems": [{}]},
+        {"anyOf": [{"type": "string"}, {"type": "number"}]},
+        {"$ref": "#/$defs/one"},
+        {"enum": ["a"]},
+    ],
+)
+def test_a_schema_that_does_not_say_that_it_is_flat_is_not(odd: Any) -> None:
+    assert is_flat({"properties": {"a": {"type": "string"}}})
+    assert not is_flat({"properties": {"a": {"type": "string"}, "b": odd}})
