@@ -8,7 +8,14 @@ from typing import Any
 from salvor.errors import Extent, JsonRefused, SalvorError, listed
 from salvor.events.fold import Park, RunState
 from salvor.events.records import Cancel, Signal
-from salvor.run_errors import AnswerRefused, LeaseHeld, NotYet, WrongState
+from salvor.run_errors import (
+    AnswerConflict,
+    AnswerRefused,
+    LeaseHeld,
+    NotYet,
+    RunEnded,
+    WrongState,
+)
 from salvor.runtime.driving import Driving, ended
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
@@ -22,6 +29,7 @@ from salvor.runtime.session_log import is_session, rest_of
 from salvor.runtime.waking import Waking
 from salvor.runtime.words import check_words, too_large
 from salvor.runtime.workflow import Definition
+from salvor.store_errors import Conflict
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonValue, as_json, canonical_json, parse_run_id
 
@@ -174,8 +182,16 @@ class Verbs(ABC):
         await self._host.store.cancel(cancel)
         resting = look.state.park or look.state.sleep or is_session(look.envelopes)
         if look.head.lease is None and resting:
-            await self._waking.cancelled(look, cancel)
+            await self._end(look, cancel)
         return await self.state(run_id)
+
+    async def _end(self, look: Look, cancel: Cancel) -> None:
+        """End a run that rests; where somebody was faster, the cancel stands and they heed it."""
+        first = await self._host.store.cancelled(look.head.run_id)
+        try:
+            await self._waking.cancelled(look, first or cancel)
+        except (AnswerConflict, Conflict, LeaseHeld, RunEnded):
+            return
 
     async def wake(self, run_id: str, workflow: Any = None) -> RunResult[Any]:
         """Go on with a run whose time or signal has come, as a sweeper does.
