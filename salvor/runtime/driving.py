@@ -26,7 +26,7 @@ from salvor.runtime.session import Session
 from salvor.runtime.session_log import SESSION_HASH, is_session
 from salvor.runtime.targets import load_module, load_target, split_target
 from salvor.runtime.workflow import SINGLE, Definition, define, single_call
-from salvor.store_errors import StoreError
+from salvor.store_errors import Divergence, StoreError
 from salvor.tools.decorator import tool_meta
 from salvor.tools.function import FunctionTool, function_tool
 from salvor.values import JsonObject, JsonValue, canonical_json, parse_object
@@ -285,12 +285,32 @@ class Driving:
 
 
 def ended(run_id: str, state: RunState, definition: Definition | None) -> RunResult[Any]:
-    """What a run that has ended gives back; nothing is executed."""
+    """What a run that has ended gives back; nothing is executed.
+
+    Raises:
+        Divergence: the workflow is another one than the run's, or its return type refuses
+            the recorded output.
+    """
+    ref = state.workflow
+    if definition is not None and ref is not None:
+        recorded, asked = (f"{one.name} version {one.version}" for one in (ref, definition))
+        if recorded != asked:
+            raise _diverges(run_id, 0, "agent_def_hash", recorded, asked)
     if state.status == "failed":
         return Failed(run_id=run_id, error=state.error or "", final=True)
     if state.status == "abandoned":
         return Abandoned(
             run_id=run_id, reason=state.reason, by=state.by, unresolved=state.unresolved_write
         )
-    output = state.output if definition is None else definition.decode(state.output)
+    try:
+        output = state.output if definition is None else definition.decode(state.output)
+    except OutputRefused as error:
+        recorded = "an output of another type"
+        raise _diverges(run_id, state.next_seq - 1, "output", recorded, error.message) from None
     return Completed(run_id=run_id, output=output, recorded=state.output)
+
+
+def _diverges(run_id: str, position: int, field: str, recorded: str, asked: str) -> Divergence:
+    return Divergence(
+        run_id=run_id, position=position, field=field, recorded=recorded, requested=asked
+    )

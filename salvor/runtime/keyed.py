@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from salvor.events.fold import RunState
-from salvor.run_errors import KeyedConflict, UnknownRun
+from salvor.run_errors import KeyedConflict, RunExists, UnknownRun
 from salvor.runtime.outcome import RunResult
 from salvor.runtime.run import Run
 from salvor.runtime.workflow import bind, define
@@ -48,7 +49,8 @@ class Keyed(Generic[R]):
         A run that has ended is reported, and nothing is executed again.
 
         Raises:
-            KeyedConflict: the name was used with another workflow or another input.
+            KeyedConflict: the name was used with another workflow, another version of it, or
+                another input.
             LeaseHeld: another process drives it now.
         """
         return cast("RunResult[R]", await self.start(workflow, bind(workflow, args, kwargs)))
@@ -57,15 +59,22 @@ class Keyed(Generic[R]):
         """The same with JSON input."""
         definition = define(workflow)
         prepared, _ = definition.prepare(input or {})
-        try:
-            state = await self._runtime.state(self.run_id)
-        except UnknownRun:
-            state = RunState()
-        if state.status == "not-started":
-            return await self._runtime.start(workflow, input, run_id=self.run_id)
+        if (await self._state()).status == "not-started":
+            with suppress(RunExists):  # somebody was faster
+                return await self._runtime.start(workflow, input, run_id=self.run_id)
+        state = await self._state()
         ref = state.workflow
-        if ref is not None and ref.name != definition.name:
-            raise KeyedConflict(name=self.name, run_id=self.run_id, what=f"workflow {ref.name}")
+        if ref is not None and (ref.name, ref.version) != (definition.name, definition.version):
+            raise self._conflict(f"workflow {ref.name} version {ref.version}")
         if not same_json(state.input, prepared):
-            raise KeyedConflict(name=self.name, run_id=self.run_id, what="other input")
+            raise self._conflict("other input")
         return await self._runtime.resume(self.run_id, workflow)
+
+    async def _state(self) -> RunState:
+        try:
+            return await self._runtime.state(self.run_id)
+        except UnknownRun:
+            return RunState()
+
+    def _conflict(self, what: str) -> KeyedConflict:
+        return KeyedConflict(name=self.name, run_id=self.run_id, what=what)

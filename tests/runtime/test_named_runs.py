@@ -11,8 +11,17 @@ import anyio
 import pytest
 
 from salvor.errors import ToolFailed
+from salvor.events.fold import RunState
 from salvor.events.vocabulary import RunStarted, ToolCallRequested
-from salvor.run_errors import CallIdConflict, KeyedConflict, LeaseHeld, RunEnded, SessionStopped
+from salvor.run_errors import (
+    CallIdConflict,
+    KeyedConflict,
+    LeaseHeld,
+    RunEnded,
+    SessionStopped,
+    UnknownRun,
+)
+from salvor.runtime.keyed import Keyed
 from salvor.runtime.named import named_run_id
 from salvor.runtime.outcome import Completed, OpenWrite, Parked
 from salvor.runtime.resolve import ResolvedOutput
@@ -20,6 +29,7 @@ from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.session_log import SESSION_HASH
 from salvor.runtime.workflow import workflow
+from salvor.store_errors import Divergence
 from salvor.testing.clock import FakeClock
 from salvor.tools.decorator import tool
 from salvor.tools.parking import suspend
@@ -100,6 +110,63 @@ async def test_a_name_of_another_run_is_refused(runtime: Runtime, world: World) 
     with pytest.raises(KeyedConflict, match="workflow asking"):
         await runtime.keyed("desk").run(paying, claim_id="c1")
     assert world.log == ["notify c1"]
+
+
+async def test_a_version_of_another_day_is_refused_also_when_the_run_has_ended(
+    runtime: Runtime,
+) -> None:
+    @workflow(name="asking", version="2")
+    async def changed(run: Run, what: str) -> int:
+        return 7
+
+    @workflow(name="asking")
+    async def retyped(run: Run, what: str) -> int:
+        return 7
+
+    parked = await runtime.keyed("desk").run(asking, "c1")
+    with pytest.raises(KeyedConflict, match="workflow asking version 1"):
+        await runtime.keyed("desk").run(changed, "c1")
+    await runtime.resume(parked.run_id, asking, answer="yes")
+    with pytest.raises(KeyedConflict, match="workflow asking version 1"):
+        await runtime.keyed("desk").run(changed, "c1")
+    for verb in (runtime.resume, runtime.wake):
+        with pytest.raises(Divergence, match="recorded is asking version 1"):
+            await verb(parked.run_id, changed)
+        with pytest.raises(Divergence, match="an output of another type"):
+            await verb(parked.run_id, retyped)
+
+
+class Outrun:
+    """A runtime before which another one begins the run, just after nobody had."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.resume, self.start, self._runtime = runtime.resume, runtime.start, runtime
+        self.faster: list[tuple[Any, Any]] = []
+
+    async def state(self, run_id: str) -> RunState:
+        try:
+            return await self._runtime.state(run_id)
+        except UnknownRun:
+            for begun in self.faster:
+                await self._runtime.start(*begun, run_id=run_id)
+            raise
+
+
+async def test_who_begins_a_keyed_run_second_goes_on_with_it(
+    runtime: Runtime, world: World
+) -> None:
+    drives = Outrun(runtime)
+    drives.faster = [(asking, {"what": "c1"})]
+    going = Keyed[str](drives, "desk", runtime.keyed("desk").run_id)
+    parked = await going.run(asking, "c1")
+    drives.faster = [(asking, {"what": "c2"})]
+    other = Keyed[str](drives, "other", runtime.keyed("other").run_id)
+
+    assert isinstance(parked, Parked)
+    assert world.log == ["notify c1"]
+    with pytest.raises(KeyedConflict, match="other input"):
+        await other.run(asking, "c1")
+    assert world.log == ["notify c1", "notify c2"]
 
 
 @pytest.mark.parametrize("name", ["", " ", 5])

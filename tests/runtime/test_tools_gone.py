@@ -1,4 +1,4 @@
-"""Calls by name whose tool was there when they were begun, and is gone today (DURABILITY B2, B3)."""
+"""Calls by name that were begun, and whose tool is gone today (DURABILITY B2, B3)."""
 
 from __future__ import annotations
 
