@@ -18,6 +18,8 @@ JsonObject: TypeAlias = "dict[str, JsonValue]"
 MAX_DEPTH = 100
 MAX_ARGUMENT_BYTES = 1024 * 1024
 MAX_OUTPUT_BYTES = 8 * 1024 * 1024
+MAX_DIGITS = 4300
+"""Digits of an integer: the most that Python reads by default, so any process reads a log."""
 
 
 # The accelerator by itself: the package json loads what only reading needs.
@@ -105,7 +107,8 @@ def pointer(parent: str, step: str | int) -> str:
 def as_json(value: Any, *, what: str = "the value") -> JsonValue:
     """Check that a Python value is JSON as it stands, and return it unchanged.
 
-    Strings without lone surrogates, finite numbers, text keys, at most 100 levels deep.
+    Strings without lone surrogates, finite numbers, integers of at most 4300 digits, text
+    keys, at most 100 levels deep.
 
     Raises:
         JsonRefused: naming the place, by JSON Pointer, and what stands there.
@@ -116,12 +119,17 @@ def as_json(value: Any, *, what: str = "the value") -> JsonValue:
     return checked
 
 
+_TOO_LARGE: int = 10**MAX_DIGITS
+
+
 def _is_json(value: Any, depth: int) -> bool:
     """Whether `_check` would pass: the same rules, without keeping track of the place."""
     kind = type(value)
     if kind is str:
         return value.isascii() or _is_utf8(value)
-    if kind is int or kind is bool or value is None:
+    if kind is int:
+        return _has_digits(value)
+    if kind is bool or value is None:
         return True
     if kind is float:
         return math.isfinite(value)
@@ -133,6 +141,10 @@ def _is_json(value: Any, depth: int) -> bool:
             for key, item in value.items()
         )
     return kind is list and all(_is_json(item, depth + 1) for item in value)
+
+
+def _has_digits(number: int) -> bool:
+    return -_TOO_LARGE < number < _TOO_LARGE
 
 
 def _is_utf8(text: str) -> bool:
@@ -167,8 +179,15 @@ def _check(value: Any, at: str, depth: int, what: str) -> None:
             _refuse(what, at, f"it is nested more than {MAX_DEPTH} levels deep")
         for index, item in enumerate(value):
             _check(item, f"{at}/{index}", depth + 1, what)
-    elif kind is not int:
-        _refuse(what, at, f"a {kind.__qualname__} is not JSON")
+    else:
+        _check_integer(value, at, what)
+
+
+def _check_integer(value: Any, at: str, what: str) -> None:
+    if type(value) is not int:
+        _refuse(what, at, f"a {type(value).__qualname__} is not JSON")
+    if not _has_digits(value):
+        _refuse(what, at, f"an integer has at most {MAX_DIGITS:,} digits")
 
 
 def _check_text(text: str, at: str, what: str) -> None:
@@ -306,13 +325,16 @@ def _decoder() -> Any:
     return JSONDecoder(parse_constant=_no_constant, parse_float=_float, object_pairs_hook=_object)
 
 
-def parse_run_id(text: str) -> str:
+_RUN_ID = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}")
+
+
+def parse_run_id(text: object) -> str:
     """A run id in its one spelling: a lower-case, hyphenated UUID.
 
     Raises:
         JsonRefused: when the text is no UUID.
     """
-    if not re.fullmatch(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}", text):
+    if not isinstance(text, str) or not _RUN_ID.fullmatch(text):
         raise JsonRefused(f"a run id has to be a UUID, got {text!r}.")
     return str(UUID(text))
 
@@ -329,13 +351,13 @@ def format_instant(moment: datetime) -> str:
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)")
 
 
-def parse_instant(text: str) -> datetime:
+def parse_instant(text: object) -> datetime:
     """Read RFC 3339 text as an aware datetime in UTC; digits below the microsecond are cut.
 
     Raises:
         JsonRefused: when the text is no RFC 3339 instant.
     """
-    match = _INSTANT.fullmatch(text)
+    match = _INSTANT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise JsonRefused(f"an instant has to be RFC 3339 text with a zone, got {text!r}.")
     day, clock, fraction, zone = match.groups()

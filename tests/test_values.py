@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from salvor.errors import JsonRefused
 from salvor.values import (
+    MAX_DIGITS,
     as_json,
     canonical_json,
     content_hash,
@@ -150,6 +151,23 @@ def test_text_that_is_not_strict_json_is_refused(text: str | bytes, reason: str)
 
 def test_integers_keep_all_their_digits() -> None:
     assert parse_json("12345678901234567890123") == 12345678901234567890123
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_integer_has_as_many_digits_as_any_process_reads(sign: int) -> None:
+    largest = sign * (10**MAX_DIGITS - 1)
+    assert parse_json(canonical_json(as_json(largest))) == largest
+    for value in ([sign * 10**MAX_DIGITS], {"a": sign * 10**5000}):
+        with pytest.raises(JsonRefused, match="an integer has at most 4,300 digits"):
+            as_json(value)
+
+
+@pytest.mark.parametrize("odd", [None, 5, b"x", ["x"]])
+def test_what_is_no_text_is_no_run_id_and_no_instant(odd: object) -> None:
+    with pytest.raises(JsonRefused, match="a run id has to be a UUID, got"):
+        parse_run_id(odd)
+    with pytest.raises(JsonRefused, match="an instant has to be RFC 3339 text"):
+        parse_instant(odd)
 
 
 def test_size_is_counted_in_bytes() -> None:

@@ -29,7 +29,7 @@ from salvor.runtime.workflow import SINGLE, Definition, define, single_call
 from salvor.store_errors import Divergence, StoreError
 from salvor.tools.decorator import tool_meta
 from salvor.tools.function import FunctionTool, function_tool
-from salvor.values import JsonObject, JsonValue, canonical_json, parse_object
+from salvor.values import JsonObject, JsonValue, as_json, canonical_json, parse_object
 
 
 @dataclass(slots=True)
@@ -55,7 +55,8 @@ class Driving:
 
     async def start(self, definition: Definition, raw: JsonObject, run_id: str) -> RunResult[Any]:
         """Record a run's head and drive it until it rests."""
-        raw = parse_object(canonical_json(raw), what=f"the input of {definition.name}")
+        what = f"the input of {definition.name}"
+        raw = parse_object(canonical_json(as_json(raw, what=what)), what=what)
         prepared, body = definition.prepare(raw)
         if await self._exists(run_id):
             raise RunExists(run_id)

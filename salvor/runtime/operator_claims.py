@@ -17,7 +17,7 @@ from salvor.runtime.looking import Look
 from salvor.runtime.operator import Operator, check_output
 from salvor.runtime.recorder import sealed_rows
 from salvor.runtime.resolve import NotDone, Resolution, ResolvedFailure, ResolvedOutput, resolved
-from salvor.runtime.words import check_words
+from salvor.runtime.words import check_limit, check_words
 from salvor.values import JsonValue, canonical_json, content_hash
 
 
@@ -40,6 +40,7 @@ class OperatorClaims:
         self, *, state: ClaimState | None = None, after: ClaimId | None = None, limit: int = 100
     ) -> Sequence[Claim]:
         """Claims by scope and key."""
+        check_limit(limit)
         return await self._host.store.claims(state=state, after=after, limit=limit)
 
     async def show(self, claim_id: ClaimId) -> Claim:
@@ -55,6 +56,7 @@ class OperatorClaims:
 
     async def log(self, *, after: int = 0, limit: int = 1000) -> Sequence[LoggedClaim]:
         """What operators said of claims, in order."""
+        check_limit(limit)
         return await self._host.store.claim_log(after=after, limit=limit)
 
     async def release(

@@ -190,5 +190,18 @@ def _anchored(anchor: Mapping[str, Any] | None) -> dict[str, tuple[int, str]]:
         return {}
     runs = anchor.get("runs")
     if anchor.get("format") != ANCHOR or not isinstance(runs, dict):
-        raise JsonRefused("the file is no anchor.", hint="`salvor anchor` makes one.")
-    return {str(run_id): (int(found[0]), str(found[1])) for run_id, found in runs.items()}
+        raise _no_anchor()
+    _end(anchor.get("claim_log"))
+    return {str(run_id): _end(found) for run_id, found in runs.items()}
+
+
+def _end(found: object) -> tuple[int, str]:
+    """The length and the last hash of a log, as an anchor has them."""
+    match found:
+        case [int(length), str(last)] if length >= 0 and not isinstance(length, bool):
+            return length, last
+    raise _no_anchor()
+
+
+def _no_anchor() -> JsonRefused:
+    return JsonRefused("the file is no anchor.", hint="`salvor anchor` makes one.")

@@ -27,7 +27,7 @@ from salvor.runtime.parks import checked_name
 from salvor.runtime.resolve import Resolution, ResolvedOutput
 from salvor.runtime.session_log import is_session, rest_of
 from salvor.runtime.waking import Waking
-from salvor.runtime.words import check_words, too_large
+from salvor.runtime.words import check_limit, check_words, too_large
 from salvor.runtime.workflow import Definition
 from salvor.store_errors import Conflict
 from salvor.tools.function import FunctionTool
@@ -225,6 +225,7 @@ class Verbs(ABC):
             By run, where it rests now, or the error that kept it from going on. Runs that
             somebody else drives by now are left out.
         """
+        check_limit(limit)
         found: dict[str, RunResult[Any] | SalvorError] = {}
         for run_id in await self._host.store.due(limit=limit):
             try:
@@ -383,4 +384,5 @@ class Verbs(ABC):
             after: The last run id of the page before.
             limit: Runs in a page.
         """
+        check_limit(limit)
         return await self._operator.list(after, limit)

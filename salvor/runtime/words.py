@@ -27,6 +27,16 @@ def check_words(**said: str | None) -> None:
             raise JsonRefused(f"{what} is longer than {MAX_ARGUMENT_BYTES:,} characters.")
 
 
+def check_limit(limit: object) -> None:
+    """See that a page has a size.
+
+    Raises:
+        ValueError: it is no whole number from 1 on.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise ValueError(f"a limit has to be a whole number from 1 on, got {limit!r}.")
+
+
 def too_large(value: JsonValue) -> tuple[Problem, ...]:
     """What is wrong with the size of what becomes an answer or an output, if anything is."""
     size = len(canonical_json(value).encode())

@@ -90,7 +90,19 @@ def test_an_anchor_shows_what_a_rewritten_chain_hides(
 def test_a_file_that_is_no_anchor_is_refused(salvor: Salvor, here: Path) -> None:
     ship(salvor, here)
 
-    assert "is no anchor" in salvor("verify", "--against", "{}").complaint
+    made = json.loads(salvor("anchor").out)
+    (run_id,) = made["runs"]
+    odd = [
+        {},
+        {**made, "runs": {run_id: 5}},
+        {**made, "runs": {run_id: ["2", "h"]}},
+        {**made, "runs": {run_id: [True, "h"]}},
+        {**made, "runs": {run_id: [2]}},
+        {**made, "claim_log": None},
+        {name: found for name, found in made.items() if name != "claim_log"},
+    ]
+    for anchor in odd:
+        assert "is no anchor" in salvor("verify", "--against", json.dumps(anchor)).complaint
 
 
 def test_a_restored_store_takes_no_keys_until_somebody_looked(

@@ -12,7 +12,9 @@ from salvor.runtime.resolve import ResolvedFailure, ResolvedOutput
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
+from salvor.testing.clock import FakeClock
 from salvor.tools.decorator import tool
+from tests.runtime.conftest import MakeRuntime, MakeStore
 
 pytestmark = pytest.mark.anyio
 
@@ -144,3 +146,59 @@ async def test_a1_what_a_call_did_is_one_of_three_words(runtime: Runtime, verb: 
         await said()
     assert (await runtime.claims.show(claim.id)) == claim
     assert (await runtime.state(left.run_id)).next_seq == (3 if verb == "overrule" else 2)
+
+
+ANY: list[tuple[str, tuple[Any, ...]]] = [
+    ("answer", (True,)),
+    ("approve", (True,)),
+    ("signal", ("go",)),
+    ("cancel", ()),
+    ("wake", ()),
+    ("resume", (asking,)),
+    ("resolve", (ResolvedFailure("no"),)),
+    ("abandon", ()),
+    ("state", ()),
+    ("parked", ()),
+    ("history", ()),
+    ("inbox", ()),
+]
+
+
+@pytest.mark.parametrize(("verb", "args"), ANY)
+@pytest.mark.parametrize("odd", [None, 5, "nonsense"])
+async def test_what_is_no_run_id_is_refused_by_every_verb(
+    runtime: Runtime, verb: str, args: tuple[Any, ...], odd: Any
+) -> None:
+    with pytest.raises(JsonRefused, match="a run id has to be a UUID, got"):
+        await getattr(runtime, verb)(odd, *args)
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 2.5, "7", None])
+async def test_a_page_has_a_size(
+    make_runtime: MakeRuntime, make_store: MakeStore, limit: Any
+) -> None:
+    clock = FakeClock()
+    async with make_runtime(make_store(clock), clock=clock) as runtime:
+        verbs = (runtime.list, runtime.wake_due, runtime.claims.list, runtime.claims.log)
+        for verb in verbs:
+            with pytest.raises(ValueError, match="a whole number from 1 on"):
+                await verb(limit=limit)
+
+
+HUGE = 10**5000
+
+
+async def test_an_integer_that_nobody_could_read_back_is_refused(runtime: Runtime) -> None:
+    parked = await runtime.run(asking)
+    left = await runtime.run(crashing)
+    refused: list[Any] = [
+        lambda: runtime.answer(parked.run_id, HUGE),
+        lambda: runtime.resume(parked.run_id, asking, answer=HUGE),
+        lambda: runtime.signal(parked.run_id, "go", HUGE),
+        lambda: runtime.resolve(left.run_id, ResolvedOutput(HUGE)),
+        lambda: runtime.start(asking, {"number": HUGE}),
+    ]
+    for verb in refused:
+        with pytest.raises(JsonRefused, match="at most 4,300 digits"):
+            await verb()
+    assert (await runtime.state(parked.run_id)).status == "suspended"
