@@ -216,12 +216,16 @@ class ToolChanged(RunError):
         recorded: str,
         found: str,
         differs: Sequence[str],
+        in_session: bool = False,
     ) -> None:
+        way = f"`salvor resume {run_id} --accept-changes`"
+        if in_session:
+            way = "open the session with accept_changes=True"
         shown = "; ".join(differs) or "its schemas, its effect or its key declaration differ"
         super().__init__(
             f"the call at event {seq} of run {run_id} is open, and {tool} was changed since it was "
             f"made: {shown} (digest {recorded[:19]} then, {found[:19]} now).",
-            hint=f"Bring the old tool back, or `salvor resume {run_id} --accept-changes`.",
+            hint=f"Bring the old tool back, or {way}.",
         )
         self.run_id = run_id
         self.seq = seq

@@ -13,8 +13,9 @@ from salvor.events.vocabulary import (
     failure_output,
 )
 from salvor.run_errors import ToolChanged
+from salvor.runtime.causes import storable
 from salvor.tools.function import FunctionTool
-from salvor.values import JsonObject, JsonValue
+from salvor.values import JsonObject, JsonValue, as_json
 
 
 def bound(tool: FunctionTool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> JsonObject:
@@ -29,6 +30,23 @@ def bound(tool: FunctionTool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
         raise ToolFailed(
             tool=tool.name, kind="invalid_input", message=error.message, extent="no"
         ) from error
+
+
+def check_named(name: object, raw: object) -> None:
+    """Refuse a call by name that no log can hold.
+
+    Raises:
+        ToolFailed: its name is no text, or its arguments are no JSON; nothing was recorded.
+    """
+    try:
+        if type(name) is not str:
+            raise JsonRefused(f"the name of a tool has to be text, got {name!r:.50}.")
+        as_json(name, what="the name of the tool")
+        as_json(raw, what=f"the arguments of {name}")
+    except JsonRefused as error:
+        raise ToolFailed(
+            tool=storable(f"{name!s:.64}"), kind="invalid_input", message=error.message, extent="no"
+        ) from None
 
 
 def refused(intent: ToolCallRequested, kind: str, message: str) -> ToolCallCompleted:
@@ -56,6 +74,7 @@ def changed_since(run_id: str, intent: ToolCallRequested, tool: FunctionTool) ->
         recorded=intent.tool_digest or "",
         found=tool.digest,
         differs=differs,
+        in_session=intent.call_id is not None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from salvor.errors import ArgumentsRefused, JsonRefused, OutputRefused, ToolFailed, UnknownToolError
+from salvor.errors import ArgumentsRefused, JsonRefused, OutputRefused, UnknownToolError
 from salvor.events.claims import Claim, ClaimId
 from salvor.events.cursor import CallStep, Cursor, Dangling, Fresh, Recorded, Waiting
 from salvor.events.records import Cancel, Stands
@@ -15,9 +15,8 @@ from salvor.events.vocabulary import (
 )
 from salvor.runtime.approval import Answer, Approvals, call_to_approve
 from salvor.runtime.attempts import AskAgain, Attempts, OpenCall, open_write
-from salvor.runtime.call_errors import changed_since, failure, refused
+from salvor.runtime.call_errors import changed_since, check_named, failure, refused
 from salvor.runtime.caller import PLAIN, CallOptions
-from salvor.runtime.causes import storable
 from salvor.runtime.claiming import Claiming, taking
 from salvor.runtime.ending import honoured
 from salvor.runtime.host import Host
@@ -33,7 +32,6 @@ from salvor.values import (
     MAX_ARGUMENT_BYTES,
     JsonObject,
     JsonValue,
-    as_json,
     canonical_json,
     content_hash,
     text_hash,
@@ -110,13 +108,7 @@ class Calls:
         return None, await self._unknown(name, raw, options, found)
 
     def _named(self, name: str, raw: JsonObject) -> FunctionTool | UnknownToolError:
-        try:
-            as_json(name, what="the name of the tool")
-            as_json(raw, what=f"the arguments of {name}")
-        except JsonRefused as error:
-            raise ToolFailed(
-                tool=storable(name), kind="invalid_input", message=error.message, extent="no"
-            ) from None
+        check_named(name, raw)
         try:
             return self._host.registry.get(name)
         except UnknownToolError as error:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from copy import deepcopy
 from typing import Any
 
 import anyio
 
-from salvor.errors import ArgumentsRefused, JsonRefused, ToolFailed, UnknownToolError
+from salvor.errors import (
+    ArgumentsRefused,
+    ConcurrentUseError,
+    JsonRefused,
+    ToolFailed,
+    UnknownToolError,
+)
 from salvor.events.cursor import Cursor, Dangling, Fresh
 from salvor.events.log import read_log
 from salvor.events.vocabulary import Envelope, RunCompleted, ToolCallRequested
 from salvor.run_errors import CallIdConflict, RunEnded, SessionStopped, WrongState
 from salvor.runtime.approval import Answer, call_to_approve
+from salvor.runtime.call_errors import check_named
 from salvor.runtime.caller import CallOptions
 from salvor.runtime.calls import Calls, Pair
 from salvor.runtime.host import Host
@@ -26,6 +34,9 @@ from salvor.runtime.session_log import SessionLog, left_open, rest_of
 from salvor.runtime.stops import Broken, Halt, Rest
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonObject, as_json, content_hash
+
+_CALLING: ContextVar[frozenset[Session]] = ContextVar("salvor_calling", default=frozenset())
+"""The sessions in whose calls this code runs."""
 
 
 class Session:
@@ -72,17 +83,20 @@ class Session:
             call_id: The loop's own name for the call: the same one is the same call.
 
         Raises:
-            ToolFailed: the call ended in a failure; the same every time.
+            ToolFailed: the call ended in a failure, the same every time; or it is no JSON, and
+                nothing was recorded.
             CallIdConflict: the id was used for another tool or other arguments.
             SessionStopped: a call waits for an answer, or its outcome is unknown; its
                 ``result`` says what to do. Open the session again after that.
             RunEnded: the session was closed, or cancelled.
             WrongState: the block that opened the session is over.
+            ConcurrentUseError: a tool that the session calls made the call.
         """
         if type(call_id) is not str or not call_id.strip():
             raise ValueError(f"a call id has to be text that is not blank, got {call_id!r}.")
         as_json(call_id, what="the call id")
-        self._host.background.check_home()
+        self._check_free()
+        check_named(name, arguments)
         given = content_hash(arguments)
         arguments = deepcopy(arguments)  # its turn may come later
         async with self._turn():
@@ -104,7 +118,7 @@ class Session:
             SessionStopped: a call is open, or waits for an answer.
         """
         as_json(output, what="the output of the session")
-        self._host.background.check_home()
+        self._check_free()
         async with self._turn():
             if not self._over:
                 await self._ready()
@@ -137,6 +151,15 @@ class Session:
                 self._stale = True
                 raise
 
+    def _check_free(self) -> None:
+        """Refuse other loops, and what would wait for itself."""
+        self._host.background.check_home()
+        if self in _CALLING.get():
+            raise ConcurrentUseError(
+                f"a tool that session {self.run_id} calls asked the session for something.",
+                hint="What a tool calls belongs into the tool, or into the loop of the session.",
+            )
+
     async def _ready(self) -> None:
         """See that a call can be made: the session is open, and what is known of it is so."""
         if self._left:
@@ -168,6 +191,7 @@ class Session:
 
     async def _made(self, name: str, arguments: JsonObject, given: str, call_id: str) -> Any:
         options = CallOptions(call_id=call_id)
+        token = _CALLING.set(_CALLING.get() | {self})
         try:
             if self._open is not None:
                 return await self._reopened(self._open, name, given, options)
@@ -179,6 +203,8 @@ class Session:
             if isinstance(halt.stop, Broken):
                 raise halt.stop.error from None
             raise
+        finally:
+            _CALLING.reset(token)
 
     async def _fresh(
         self, name: str, arguments: JsonObject, given: str, options: CallOptions
