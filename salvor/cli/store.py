@@ -127,7 +127,7 @@ def _lines(path: Path) -> Iterable[str]:
 @store_option
 @click.pass_obj
 def forget(obj: dict[str, str], days: float) -> int:
-    """Let go of runs that ended long ago. Committed keys keep their outputs."""
+    """Let go of runs that ended long ago. Committed keys keep their outputs; names are free."""
     place = existing(obj["store"])
 
     async def work(runtime: Runtime) -> int:

@@ -23,21 +23,29 @@ def misfit(
         state: What the log folds to.
         kept: The output that an operator settled it with, which is in no log.
     """
-    intent = events.get(claim.intent_seq)
-    if not isinstance(intent, ToolCallRequested) or intent.idempotency_key != claim.id.key:
-        return f"event {claim.intent_seq} of run {claim.run_id} is no call with its key"
-    if claim.state == "held":
-        return None if _holds(claim, state) else "it is held, and its call is not open"
-    if claim.state != "committed":
+    if claim.state not in ("held", "committed"):
         return None
-    if claim.completion_seq is None:
+    if claim.state == "committed" and claim.completion_seq is None:
         return misfit_kept(claim, kept)
+    if not intended(claim, events):
+        return f"event {claim.intent_seq} of run {claim.run_id} is no call with its key"
+    if claim.state == "held" or claim.completion_seq is None:
+        return None if _holds(claim, state) else "it is held, and its call is not open"
     completion = events.get(claim.completion_seq)
     other = isinstance(completion, ToolCallCompleted) and completion.seq != claim.intent_seq
     found = None if other else output_at(events, claim.completion_seq)
     if found is None or content_hash(found.value) != claim.output_hash:
         return f"event {claim.completion_seq} of run {claim.run_id} is not its output"
     return None
+
+
+def intended(claim: Claim, events: Mapping[int, Event]) -> bool:
+    """Whether the intent that the claim names is a call with its key.
+
+    Not of a claim whose holder was let go of: another run of that id may be there by now.
+    """
+    intent = events.get(claim.intent_seq)
+    return isinstance(intent, ToolCallRequested) and intent.idempotency_key == claim.id.key
 
 
 def misfit_kept(claim: Claim, kept: str | None) -> str | None:

@@ -94,8 +94,9 @@ class Store(Protocol):
          or `Conflict` when a claim of it stands here already. It has no lease; a cancel and
          what claims were settled with come with it.
     S24. `forget` removes the log of a run that ended before an instant, and all that goes
-         with it, except claims: the outputs of committed ones are kept. ``False`` if the run
-         has not ended, or later.
+         with it, except claims: the outputs of committed ones are kept, and point to no log
+         any more, since a run of that id may begin anew. ``False`` if the run has not ended,
+         or later.
     """
 
     async def take_over(

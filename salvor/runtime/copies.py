@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from salvor.errors import JsonRefused
 from salvor.events.chain import ChainCheck
-from salvor.events.claim_fit import misfit
+from salvor.events.claim_fit import intended, misfit
 from salvor.events.claims import Claim, ClaimId
 from salvor.events.codec import decode
 from salvor.events.fold import RunState, fold
@@ -226,6 +226,8 @@ def _check_claims(claims: tuple[Claim, ...], outputs: Mapping[ClaimId, Any], log
     for claim in claims:
         kept = outputs.get(claim.id)
         detail = misfit(claim, log.events, log.state, None if kept is None else _text(kept))
+        if detail is None and claim.state == "failed" and not intended(claim, log.events):
+            detail = f"event {claim.intent_seq} is no call with its key"
         if detail is not None:
             raise CopyRefused(f"the claim {claim.id.scope} {claim.id.key} does not fit: {detail}")
     held = {claim.intent_seq for claim in claims if claim.state == "held"}

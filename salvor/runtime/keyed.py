@@ -46,7 +46,8 @@ class Keyed(Generic[R]):
     ) -> RunResult[R]:
         """Start the workflow, or go on with it where the last one stopped.
 
-        A run that has ended is reported, and nothing is executed again.
+        A run that has ended is reported, and nothing is executed again, until its log is let go
+        of (`salvor store forget`): then the name is free, and only declared keys still hold.
 
         Raises:
             KeyedConflict: the name was used with another workflow, another version of it, or

@@ -118,7 +118,11 @@ class Upkeep:
         return copy.run_id
 
     async def forget(self, *, ended_before: datetime) -> list[str]:
-        """Let go of the runs that ended before an instant; committed claims keep their outputs."""
+        """Let go of the runs that ended before an instant; their ids.
+
+        Committed claims keep their outputs. Names do not outlive their runs: `Runtime.keyed` and
+        `Runtime.session` of a name whose run is gone begin anew.
+        """
         ids = [row.head.run_id async for row in self._rows(ended=True)]
         store = self._host.store
         return [one for one in ids if await store.forget(one, ended_before=ended_before)]

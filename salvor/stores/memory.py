@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from salvor.clock import Clock, Ids, SystemClock, SystemIds
@@ -294,11 +295,13 @@ class MemoryStore:
             log = self._find(run_id)
             if not log.ended or instant(log.rows[-1].recorded_at) >= ended_before:
                 return False
-            for claim in self._claims.values():
+            for claim in list(self._claims.values()):
                 if claim.run_id == run_id and claim.completion_seq is not None:
                     text = committed_output(log.rows, claim)
                     if text is not None:
                         self._outputs[claim.id] = text
+                        # A run of that id may be begun anew, and its log is another one.
+                        self._claims[claim.id] = replace(claim, completion_seq=None)
             del self._logs[run_id]
             self._late.pop(run_id, None)
             return True

@@ -187,6 +187,9 @@ COMMITTED_BY = (
     f"SELECT namespace, scope, key, {_CLAIM_COLUMNS} FROM claims"
     " WHERE run_id = ? AND state = 'committed' AND completion_seq IS NOT NULL"
 )
+OUTLIVE_LOG = (
+    "UPDATE claims SET completion_seq = NULL WHERE namespace = ? AND scope = ? AND key = ?"
+)
 EVENTS_AT = (
     "SELECT seq, recorded_at, envelope, row_hash FROM events"
     " WHERE run = ? AND seq BETWEEN ? AND ? ORDER BY seq"

@@ -179,6 +179,8 @@ class ForgetWrite(Write[bool]):
             text = committed_output(rows, claim)
             if text is not None:
                 db.execute(sql.PUT_OUTPUT, (*records.claim_key(claim.id), text))
+                # A run of that id may be begun anew, and its log is another one.
+                db.execute(sql.OUTLIVE_LOG, records.claim_key(claim.id))
         for statement in sql.FORGET:
             db.execute(statement, (key,))
         db.execute(sql.FORGET_LATE, (self._run_id,))

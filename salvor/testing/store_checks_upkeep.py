@@ -264,7 +264,7 @@ async def s24_a_run_that_ended_long_ago_can_go_but_its_claims_stay(make: MakeSto
         await raised(UnknownRun, store.head("run-1"))
         claim = await store.claim(KEY)
         assert claim is not None
-        assert claim.state == "committed"
+        assert (claim.state, claim.completion_seq) == ("committed", None)
         assert await store.settled_output(claim) == '{"paid":true}'
         assert [row.head.run_id for row in await store.runs()] == ["run-2"]
         again = await start_log(store, "run-1")
