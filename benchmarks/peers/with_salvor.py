@@ -21,7 +21,6 @@ from benchmarks.peers.peer import (
 from salvor.registry.registry import Registry
 from salvor.tools.context import Context
 from salvor.tools.function import FunctionTool
-from salvor.values import canonical_json
 
 NAME = "salvor"
 
@@ -47,7 +46,7 @@ async def _in_memory(function: Function) -> AsyncIterator[Calls]:
         prepared = tool.prepare_text(text)
         tool.key(prepared.arguments)
         args, kwargs = tool.arguments(prepared.values, context, {})
-        return canonical_json(tool.encode_output(await tool.fn(*args, **kwargs)))
+        return tool.write_output(await tool.fn(*args, **kwargs))[1]
 
     yield repeated(call)
 
@@ -94,14 +93,14 @@ PEER = Peer(
     calls=(
         CallPath(
             name=f"{NAME} in memory",
-            says="lookup, FunctionTool.prepare_text (strict JSON, strict validation, canonical "
-            "form), the key, the function, the output checked, its canonical text",
+            says="lookup, FunctionTool.prepare_text (strict JSON, strict validation, the published "
+            "schema), the key, the function, FunctionTool.write_output: checked, as canonical text",
             open=_in_memory,
         ),
         CallPath(
             name=f"{NAME} durable, memory store",
-            says="run.call_named within a run: the same, and an intent before and a completion "
-            "after, hashed, fenced and appended to a log; no peer here does this",
+            says="run.call_named within a run: the same, the canonical text of the arguments, and "
+            "an intent before and a completion after, hashed, fenced and appended to a log; no peer here does this",
             open=_durable,
         ),
     ),

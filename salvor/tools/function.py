@@ -149,6 +149,14 @@ class FunctionTool:
         """
         return self.output.encode(value)
 
+    def write_output(self, value: Any) -> tuple[JsonValue, str]:
+        """`encode_output`, and the canonical text of what it gives.
+
+        Raises:
+            OutputRefused: when it does not fit.
+        """
+        return self.output.write(value)
+
     def decode_output(self, value: JsonValue) -> Any:
         """The typed result of recorded JSON.
 

@@ -26,7 +26,7 @@ class ValueType:
         ToolDefinitionError: when its values cannot cross.
     """
 
-    __slots__ = ("_adapter", "_dump", "_schema", "_validator", "where")
+    __slots__ = ("_adapter", "_dump", "_exact", "_schema", "_validator", "where")
 
     def __init__(
         self, annotation: Any, *, where: str, names: Mapping[str, Any] | None = None
@@ -35,11 +35,13 @@ class ValueType:
         self._schema: JsonObject | None = None
         self._adapter: Any = None
         self._dump: Callable[..., JsonValue] | None = None
+        self._exact: Callable[[Any], JsonValue] | None = None
         self._validator: Any = None
         if annotation is not Any:
             # What only a first tool needs is loaded by it.
             from salvor.tools.adapter import WRITTEN, adapter_of, json_schema
             from salvor.tools.annotations import check_crossing
+            from salvor.tools.exact import exact_json
             from salvor.tools.literals import exact_validator
             from salvor.tools.octets import standard_serializer
             from salvor.tools.undescribed import may_lack_schema
@@ -47,6 +49,7 @@ class ValueType:
             check_crossing(annotation, names)
             self._adapter = adapter_of(annotation, names)
             self._dump = self._adapter.serializer.to_python
+            self._exact = exact_json(self._adapter.core_schema)
             self._validator = exact_validator(self._adapter.core_schema, self._adapter.validator)
             if may_lack_schema(self._adapter.core_schema):
                 self._schema = json_schema(self._adapter, "serialization")
@@ -93,11 +96,29 @@ class ValueType:
         Raises:
             OutputRefused: when it is not of the type, not strict JSON, or above 8 MiB.
         """
+        return self.write(value)[0]
+
+    def write(self, value: Any) -> tuple[JsonValue, str]:
+        """`encode`, and the canonical text of what it gives, which it makes anyway.
+
+        Raises:
+            OutputRefused: as `encode`.
+        """
+        if self._exact is not None:
+            try:
+                found = self._exact(value)
+                text = canonical_json(found)
+                if len(text) * 4 <= MAX_OUTPUT_BYTES and (text.isascii() or text.encode()):
+                    return found, text
+            except Exception:  # whatever it is: the careful way takes it, or says it
+                pass
+        return self._written(value)
+
+    def _written(self, value: Any) -> tuple[JsonValue, str]:
         try:
             if self._dump is None:
                 found = to_json(value, what="the result", whole=True)
-                self._checked_text(found)
-                return found
+                return found, self._checked_text(found)
             plain = self._dump(value, mode="json", by_alias=True, warnings="error")
             text = self._checked_text(plain)
             if "null" in text:
@@ -106,8 +127,10 @@ class ValueType:
             raise self._refused("", "strict JSON", error.message) from None
         except PydanticSerializationError as error:
             raise self._unlike(value, error) from None
+        except OverflowError as error:  # pydantic makes a float of an integer that is none
+            raise self._refused("", "strict JSON", f"a number too large ({error})") from None
         self._validated(text, plain)
-        return plain
+        return plain, text
 
     def decode(self, value: JsonValue) -> Any:
         """The typed value of recorded JSON.
