@@ -100,7 +100,8 @@ PEER = Peer(
         CallPath(
             name=f"{NAME} durable, memory store",
             says="run.call_named within a run: the same, the canonical text of the arguments, and "
-            "an intent before and a completion after, hashed, fenced and appended to a log; no peer here does this",
+            "an intent before and a completion after, hashed, fenced and appended to a log; no "
+            "peer here does this",
             open=_durable,
         ),
     ),
