@@ -38,6 +38,10 @@ class SalvorError(Exception):
 
     code: ClassVar[str] = "error"
 
+    # Also where a subclass forgot to call this one's __init__.
+    message: str = ""
+    hint: str | None = None
+
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
@@ -127,9 +131,9 @@ class UnknownToolError(SalvorError):
 
     code = "unknown_tool"
 
-    def __init__(self, *, name: str, nearest: Sequence[str] = ()) -> None:
-        hint = f"Did you mean {' or '.join(map(repr, nearest))}?" if nearest else None
-        super().__init__(f"there is no tool called {name!r}.", hint=hint)
+    def __init__(self, *, name: str, nearest: Sequence[str] = (), hint: str | None = None) -> None:
+        near = f"Did you mean {' or '.join(map(repr, nearest))}?" if nearest else None
+        super().__init__(f"there is no tool called {name!r}.", hint=hint or near)
         self.name = name
         self.nearest = tuple(nearest)
 
@@ -206,6 +210,10 @@ class ToolFailure(SalvorError):
 
     code = "tool_failure"
 
+    happened: bool | None = None
+    final: bool = False
+    retry_after: float | None = None
+
     def __init__(
         self,
         message: str,
@@ -214,7 +222,7 @@ class ToolFailure(SalvorError):
         final: bool = False,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message if isinstance(message, str) else str(message))
         self.happened = happened
         self.final = final
         self.retry_after = retry_after

@@ -61,10 +61,16 @@ def runs_table(runs: Iterable[RunSummary]) -> Table:
             str(run.events),
             when_micros(run.started),
             when_micros(run.last_activity),
-            Text(printable(run.workflow or "-")),
+            Text(printable(_driver_of(run))),
             Text(_note(run)),
         )
     return made
+
+
+def _driver_of(run: RunSummary) -> str:
+    if run.session is not None:
+        return f"session {run.session}"
+    return run.workflow or "-"
 
 
 def _note(run: RunSummary) -> str:
@@ -72,6 +78,8 @@ def _note(run: RunSummary) -> str:
         return f"waits for run {run.waiting.holder_run} ({run.waiting.tool})"
     if run.driver is not None:
         return f"driven by process {run.driver.pid} on {run.driver.host}"
+    if run.session is not None and run.status in ("running", "awaiting-tool"):
+        return "its own loop goes on with it"
     if run.status == "running":
         return "driven by nobody: resume goes on"
     return ""

@@ -246,7 +246,13 @@ class Driving:
 
     def _tool(self, name: str, look: Look) -> FunctionTool:
         ref = look.state.workflow
-        return self.tool(name, ref.target if ref else f"{SINGLE}{name}")
+        if ref is not None:
+            return self.tool(name, ref.target)
+        try:
+            return self._host.registry.get(name)
+        except UnknownToolError as error:
+            hint = "A session does not say where its tools are; `[tools] modules` names them."
+            raise UnknownToolError(name=name, nearest=error.nearest, hint=hint) from None
 
     async def _exists(self, run_id: str) -> bool:
         try:

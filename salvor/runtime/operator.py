@@ -26,6 +26,7 @@ from salvor.runtime.resolve import (
     resolved,
     worker_may_live,
 )
+from salvor.runtime.session_log import session_name
 from salvor.runtime.waking import Waking
 from salvor.runtime.words import too_large
 from salvor.store_errors import LogError
@@ -60,7 +61,7 @@ class RunSummary:
     newer salvor knows where it stands.
 
     An open write under a live lease is ``awaiting-tool``: its driver is still at it. Times
-    are in microseconds since the epoch.
+    are in microseconds since the epoch. ``session`` is the name of a session.
     """
 
     run_id: str
@@ -71,6 +72,7 @@ class RunSummary:
     workflow: str | None
     driver: Driver | None
     waiting: Wait | None
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +227,7 @@ class Operator:
         return self._host.clock.now() >= parse_instant(since) + timedelta(seconds=limit)
 
     async def _summary(self, row: RunRow) -> RunSummary:
-        workflow = None
+        workflow, session = None, None
         try:
             skim = await skim_log(self._host.store, row.head.run_id)
         except LogError:
@@ -234,6 +236,7 @@ class Operator:
             status = skim.status
             ref = skim.state.workflow
             workflow = None if ref is None else ref.name
+            session = session_name(skim.entries[0] if skim.entries else None)
         driver = None if row.head.lease is None else row.head.lease.driver
         if status == "needs-reconciliation" and driver is not None:
             status = "awaiting-tool"
@@ -246,6 +249,7 @@ class Operator:
             workflow=workflow,
             driver=driver,
             waiting=row.wait,
+            session=session,
         )
 
 

@@ -32,8 +32,16 @@ IDLE = "it is a session: its own loop goes on with it, and nobody else can"
 
 def is_session(log: Sequence[Envelope]) -> bool:
     """Whether a log is that of a session."""
-    head = log[0].event if log else None
-    return isinstance(head, RunStarted) and head.agent_def_hash == SESSION_HASH
+    return session_name(log[0] if log else None) is not None
+
+
+def session_name(first: object) -> str | None:
+    """The name of a session, by the first envelope of its log; ``None`` if it is none."""
+    head = first.event if isinstance(first, Envelope) else None
+    if not isinstance(head, RunStarted) or head.agent_def_hash != SESSION_HASH:
+        return None
+    name = head.input.get("session") if isinstance(head.input, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def rest_of(run_id: str, log: Sequence[Envelope], state: RunState) -> Parked | OpenWrite:
