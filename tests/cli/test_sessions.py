@@ -103,7 +103,8 @@ def test_f1_an_open_write_of_a_session_is_resolved(
     assert resumed.code == 1
     assert "whether lose happened is unknown" in resumed.err
     assert "cannot be cancelled" in salvor("cancel", run_id).complaint
-    assert "`[tools] modules` names them" in salvor("resolve", run_id, "--output", '"done"').complaint
+    nowhere = salvor("resolve", run_id, "--output", '"done"')
+    assert "`[tools] modules` names them" in nowhere.complaint
     done = salvor("--config", str(config), "resolve", run_id, "--output", '"done"')
     assert (done.code, done.err) == (0, "")
     assert loop("lose") == "done"
