@@ -114,7 +114,7 @@ def show(obj: dict[str, str], scope: str, key: str, namespace: str | None) -> in
 @click.option(
     "--worker-dead",
     is_flag=True,
-    help="Nobody is left who could still do it; needed if it is held.",
+    help="Nobody is left who could still do it; needed while its call is open.",
 )
 @by_option
 @store_option

@@ -115,7 +115,10 @@ def read_copy(lines: Iterable[str], *, now: datetime) -> RunCopy:
         TamperEvident: the log is not what was written.
     """
     try:
-        head, *rest = _objects(lines)
+        found = list(_objects(lines))
+        if not found:
+            raise CopyRefused("there are none")
+        head, *rest = found
         if head.get("format") != COPY:
             raise CopyRefused("they do not begin as an exported run does")
         return _copy(head, rest, now)

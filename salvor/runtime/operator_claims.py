@@ -16,7 +16,14 @@ from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
 from salvor.runtime.operator import Operator, check_output
 from salvor.runtime.recorder import sealed_rows
-from salvor.runtime.resolve import NotDone, Resolution, ResolvedFailure, ResolvedOutput, resolved
+from salvor.runtime.resolve import (
+    NotDone,
+    Resolution,
+    ResolvedFailure,
+    ResolvedOutput,
+    refuse_unless_dead,
+    resolved,
+)
 from salvor.runtime.words import check_limit, check_words
 from salvor.values import JsonValue, canonical_json, content_hash
 
@@ -72,7 +79,8 @@ class OperatorClaims:
 
         Raises:
             LeaseHeld: its holder is being driven.
-            NotDoneRefused: its worker may still be at it, and nobody gave their word.
+            NotDoneRefused: its worker may still be at it, and nobody gave their word. Also where
+                the run of a failed claim was abandoned with the call open.
             ClaimRefused: it happened, or its tool parked its run.
         """
         claim = await self.show(claim_id)
@@ -81,7 +89,7 @@ class OperatorClaims:
             await self._resolve(claim, NotDone(worker_dead=worker_dead), entry)
         elif claim.state == "failed" and claim.extent != "yes":
             released = OverruleClaim(id=claim_id, generation=claim.generation, to="released")
-            await self._overrule(claim, released, entry)
+            await self._overrule(claim, released, entry, worker_dead=worker_dead)
         else:
             raise ClaimRefused(claim, "released", "what happened cannot be made undone")
         return await self.show(claim_id)
@@ -135,8 +143,14 @@ class OperatorClaims:
         look = await self._operator.look(claim.run_id)
         check_output(claim.run_id, output, self._driving.tool_at(look, claim.intent_seq))
 
-    async def _overrule(self, claim: Claim, change: OverruleClaim, entry: ClaimEntry) -> None:
+    async def _overrule(
+        self, claim: Claim, change: OverruleClaim, entry: ClaimEntry, *, worker_dead: bool = False
+    ) -> None:
         look = await self._operator.look(claim.run_id)
+        call = look.state.open_call
+        if change.to == "released" and call is not None and call.seq == claim.intent_seq:
+            # Its run was ended by force perhaps, and nobody ever said that the body has (F2).
+            refuse_unless_dead(call.tool, worker_dead, "its run was ended with the call open")
         await self._settle(look, (), (change,), entry)
 
     async def _settle(

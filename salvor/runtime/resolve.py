@@ -82,14 +82,14 @@ def resolved(
     return completion, extent
 
 
-def refuse_unless_dead(tool: str, dead: bool) -> None:
+def refuse_unless_dead(tool: str, dead: bool, why: str = "no time limit of it has passed") -> None:
     """Refuse "nothing happened" while somebody may still do it (DURABILITY F2).
 
     Raises:
         NotDoneRefused: no time limit has passed, and nobody gave their word.
     """
     if not dead:
-        raise worker_may_live(tool, "no time limit of it has passed")
+        raise worker_may_live(tool, why)
 
 
 def worker_may_live(tool: str, why: str) -> NotDoneRefused:

@@ -9,6 +9,7 @@ import pytest
 from salvor.events.records import Driver, Settlement
 from salvor.run_errors import LeaseHeld, NotDoneRefused
 from salvor.runtime.outcome import Completed, OpenWrite
+from salvor.runtime.resolve import ResolvedFailure
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
@@ -123,6 +124,26 @@ async def test_f2_nobody_drives_the_run_and_its_time_limit_has_passed(
         [claim] = await runtime.claims.list()
 
     assert claim.state == "released"
+
+
+async def test_f2_a_key_failed_by_force_is_released_only_by_the_word_that_nobody_is_at_it(
+    make_runtime: MakeRuntime, make_store: MakeStore
+) -> None:
+    clock = FakeClock()
+    async with make_runtime(make_store(clock), clock=clock) as runtime:
+        opened = await runtime.run(doubting)
+        await runtime.abandon(opened.run_id, happened="unknown", force=True)
+        clock.move(PASSED)
+        [claim] = await runtime.claims.list()
+        said: Any = {"reason": "the bank says no", "by": "ada"}
+        with pytest.raises(NotDoneRefused, match="ended with the call open"):
+            await runtime.claims.release(claim.id, **said)
+        with pytest.raises(NotDoneRefused, match="ended with the call open"):
+            await runtime.claims.settle(claim.id, ResolvedFailure("no"), **said)
+        assert (await runtime.claims.show(claim.id)).state == "failed"
+        released = await runtime.claims.release(claim.id, worker_dead=True, **said)
+
+    assert released.state == "released"
 
 
 class TakenOver(MemoryStore):
