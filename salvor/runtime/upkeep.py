@@ -20,6 +20,7 @@ from salvor.runtime.host import Host
 from salvor.values import format_instant, parse_run_id
 
 ANCHOR = "salvor.anchor.v1"
+_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,8 @@ class Upkeep:
         async for claim in self._claims():
             claims += 1
             detail = await self._misfit(claim, logs.get(claim.run_id))
+            if detail is not None:
+                detail = await self._still_misfit(claim)
             if detail is not None:
                 subject = f"claim {claim.id.scope} {claim.id.key}"
                 faults.append(Fault(subject=subject, detail=detail))
@@ -173,6 +176,20 @@ class Upkeep:
         if claim.state == "committed" and claim.completion_seq is None:
             kept = await self._host.store.settled_output(claim)
         return misfit(claim, events, skim.state, kept)
+
+    async def _still_misfit(self, seen: Claim) -> str | None:
+        """The same of one moment: the run may have gone on since its log was read."""
+        store = self._host.store
+        for _ in range(_TRIES):
+            claim = await store.claim(seen.id) or seen
+            try:
+                skim = await skim_log(store, claim.run_id)
+            except SalvorError:
+                skim = None
+            detail = await self._misfit(claim, skim)
+            if detail is None or await store.claim(seen.id) == claim:
+                return detail
+        return None  # it goes on and on: whoever drives it checks what it reads
 
     async def _claim_log_faults(self, anchor: Mapping[str, Any] | None) -> list[Fault]:
         rows = await self._host.store.claim_log(limit=1_000_000)
