@@ -222,7 +222,7 @@ class ToolFailure(SalvorError):
         final: bool = False,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(message if isinstance(message, str) else str(message))
+        super().__init__(str(message))
         self.happened = happened
         self.final = final
         self.retry_after = retry_after

@@ -340,10 +340,19 @@ def parse_run_id(text: object) -> str:
 
 
 def format_instant(moment: datetime) -> str:
-    """An aware instant as RFC 3339 text in UTC: ``2026-01-31T12:00:00.25Z``."""
+    """An aware instant as RFC 3339 text in UTC: ``2026-01-31T12:00:00.25Z``.
+
+    Raises:
+        JsonRefused: it is naive, or UTC has no such year.
+    """
     if moment.tzinfo is None:
         raise JsonRefused("an instant needs a time zone, got a naive datetime.")
-    text = (moment if moment.tzinfo is UTC else moment.astimezone(UTC)).isoformat()
+    try:
+        text = (moment if moment.tzinfo is UTC else moment.astimezone(UTC)).isoformat()
+    except OverflowError:
+        raise JsonRefused(
+            f"{moment.isoformat()} is no instant between the years 1 and 9999 of UTC."
+        ) from None
     # isoformat() ends in +00:00, and shows either six digits of a second or none.
     return (text[:-6].rstrip("0") if "." in text else text[:-6]) + "Z"
 

@@ -253,6 +253,8 @@ class Calls:
         changed = intent.tool_digest not in (None, tool.digest)
         if changed and not self._accept_changes:
             raise Halt(Broken(changed_since(self._run_id, intent, tool)))
+        if not tool.meta.inline:
+            tool = with_options(tool, options)
         await self._host.store.confirm(self._recorder.fence)
         claim = await self._host.store.held_claim(self._run_id, intent.seq)
         assert isinstance(intent.input, dict)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, TypeAlias
 
 import anyio
@@ -218,22 +219,24 @@ async def outcome_of(
 class _Held:
     """How the body itself ended, whatever the clean-up after it makes of that."""
 
-    __slots__ = ("_foreign", "ended", "raised")
+    __slots__ = ("_foreign", "began", "ended", "raised")
 
     def __init__(self, foreign: ForeignTable) -> None:
         self._foreign = foreign
+        self.began = False
         self.ended: Value | Parking | Fault | None = None
         self.raised: BaseException | None = None
 
     async def body(self, tool: FunctionTool, running: Coroutine[Any, Any, Any]) -> None:
         """Let the body end; what it raises goes on, for its dependencies to see."""
         cancelling = cancellations()
+        self.began = True
         try:
             result = await running
         except (_StillRunning, LeaseLapsed, RunStopped, KeyboardInterrupt, GeneratorExit):
             raise
         except Exception as error:
-            self.ended, self.raised = fault_of(tool, error, self._foreign), error
+            self.ended, self.raised = _fault(tool, error, self._foreign), error
             raise
         except BaseException as error:
             if is_cancellation(error, cancelling):
@@ -248,6 +251,8 @@ class _Held:
 def _unwound(held: _Held, error: Exception) -> Fault:
     """What an execution came to whose dependencies raised, or let the body's error through."""
     ended = held.ended
+    if ended is None and held.began:
+        return Fault(message=causes(error), extent="unknown")
     if ended is None:
         message = f"a dependency could not be opened: {causes(error)}"
         return Fault(message=message, extent="no")
@@ -265,9 +270,9 @@ def _unwound(held: _Held, error: Exception) -> Fault:
 
 def value_of(tool: FunctionTool, result: Any) -> Value | Parking | Fault:
     """What a body returned, as checked JSON, or the park it asked for."""
-    if isinstance(result, SuspendRequest | SleepRequest):
-        return parking_of(tool, result)
     try:
+        if isinstance(result, SuspendRequest | SleepRequest):
+            return parking_of(tool, result)
         return Value(tool.encode_output(result))
     except Exception as error:
         message = error.message if isinstance(error, OutputRefused) else causes(error)
@@ -284,6 +289,15 @@ def timed_out(tool: FunctionTool, *, final: bool = False) -> Fault:
     )
 
 
+def _fault(tool: FunctionTool, error: Exception, foreign: ForeignTable) -> Fault:
+    """The fault of a body that raised; what cannot be read of it may have done anything."""
+    try:
+        return fault_of(tool, error, foreign)
+    except Exception as unreadable:  # an exception's own code may raise anything
+        message = f"{type(error).__name__}, which cannot be read: {causes(unreadable)}"
+        return Fault(message=message, extent="unknown")
+
+
 def fault_of(tool: FunctionTool, error: Exception, foreign: ForeignTable) -> Fault:
     """What a body that raised may have done (DURABILITY A2)."""
     if isinstance(error, _TimedOut):
@@ -292,10 +306,10 @@ def fault_of(tool: FunctionTool, error: Exception, foreign: ForeignTable) -> Fau
     word = _alone(error)
     if isinstance(word, ToolFailure):
         return Fault(
-            message=kept(word.message),
+            message=kept(word.message) or type(word).__name__,
             extent=word.extent,
-            final=word.final,
-            retry_after=word.retry_after,
+            final=bool(word.final),
+            retry_after=_seconds(word.retry_after),
             answer=answer and word.extent == "unknown",
         )
     message = causes(error)
@@ -305,6 +319,15 @@ def fault_of(tool: FunctionTool, error: Exception, foreign: ForeignTable) -> Fau
     if known is not None:
         return Fault(message=message, extent=known.extent, final=known.final)
     return Fault(message=message, extent="unknown", answer=answer)
+
+
+def _seconds(said: object) -> float | None:
+    """What an author says of waiting, which may be the text of a header; else nothing."""
+    try:
+        seconds = float(said)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return seconds if 0 <= seconds < inf else None
 
 
 def _alone(error: Exception) -> Exception:

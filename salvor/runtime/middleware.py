@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+import anyio
 import anyio.lowlevel
 
 from salvor.errors import Extent, JsonRefused, OutputRefused, PluginError
@@ -88,10 +89,12 @@ class _Body:
 class _Step:
     """`next` of one middleware, and what came of it."""
 
-    __slots__ = ("_inner", "entered", "known")
+    __slots__ = ("_inner", "_over", "closed", "entered", "known")
 
     def __init__(self, inner: Callable[[], Awaitable[Known]]) -> None:
         self._inner = inner
+        self._over = anyio.Event()
+        self.closed = False
         self.entered = False
         self.known: Known | None = None
 
@@ -101,9 +104,20 @@ class _Step:
                 "next was awaited twice, and one intent is one execution.",
                 hint="Let the runtime retry: give back a Failure with final=False.",
             )
+        if self.closed:
+            raise PluginError("next was awaited after the middleware had given its answer.")
         self.entered = True
-        self.known = await self._inner()
+        try:
+            self.known = await self._inner()
+        finally:
+            self._over.set()
         return _shown(self.known)
+
+    async def close(self) -> None:
+        """Let nothing begin any more, and wait for what goes on in a task of the middleware."""
+        self.closed = True
+        if self.entered:
+            await self._over.wait()
 
 
 async def _layer(guards: Sequence[Guard], call: Call, tool: FunctionTool, body: _Body) -> Known:
@@ -114,6 +128,7 @@ async def _layer(guards: Sequence[Guard], call: Call, tool: FunctionTool, body: 
     # Each sees a copy of its own: what one of them changes, the next one must not believe.
     shown = replace(call, arguments=copy.deepcopy(call.arguments))
     returned = await _asked(guard, shown, step)
+    await step.close()
     if not step.entered:
         return _unexecuted(guard, call, tool, returned)
     if step.known is None:

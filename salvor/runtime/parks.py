@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from salvor.errors import OutputRefused
+from salvor.errors import JsonRefused, OutputRefused
 from salvor.events.cursor import Answered, Cursor
 from salvor.events.records import Cancel, Signal
 from salvor.events.vocabulary import (
@@ -171,10 +171,23 @@ def checked_deadline(deadline: datetime | None, default: Any) -> None:
         raise ValueError("a default needs a deadline: without one it is never used.")
     if deadline is None:
         return
-    if getattr(deadline, "tzinfo", None) is None:
-        raise ValueError(f"a deadline has to be an aware datetime, got {deadline!r}.")
+    check_instant(deadline, what="a deadline")
     if default is MISSING:
         raise ValueError("a deadline needs a default, which answers once it has passed.")
+
+
+def check_instant(instant: object, *, what: str) -> None:
+    """Refuse what is no moment that a log can hold.
+
+    Raises:
+        ValueError: saying what it has to be, and what came.
+    """
+    if not isinstance(instant, datetime) or instant.tzinfo is None:
+        raise ValueError(f"{what} has to be an aware datetime, got {instant!r}.")
+    try:
+        format_instant(instant)
+    except JsonRefused as error:
+        raise ValueError(f"{what} cannot be: {error.message}") from None
 
 
 def _default(wanted: ValueType, deadline: datetime | None, default: Any) -> Default | None:

@@ -19,7 +19,14 @@ from salvor.runtime.calls import Calls
 from salvor.runtime.gathering import CallsFailed, Gathering
 from salvor.runtime.host import Host
 from salvor.runtime.options import checked_options
-from salvor.runtime.parks import MISSING, Missing, Parks, checked_deadline, checked_name
+from salvor.runtime.parks import (
+    MISSING,
+    Missing,
+    Parks,
+    check_instant,
+    checked_deadline,
+    checked_name,
+)
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.stops import Broken, CutOff, Halt, Stop
 from salvor.tools.schema import ValueType
@@ -201,6 +208,7 @@ class Run(Caller):
 
     async def sleep_until(self, instant: datetime) -> None:
         """Wait for an aware instant (store's clock); no process is needed meanwhile."""
+        check_instant(instant, what="the instant of sleep_until()")
         with self._step("sleep_until()"):
             await self._parks.sleep(instant)
 

@@ -12,7 +12,9 @@ from salvor.runtime.outcome import Completed, Failed
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
+from salvor.tools.contract import Retry
 from salvor.tools.decorator import tool
+from tests.runtime.conftest import MakeRuntime
 from tests.support.shop import World, fresh_world, look, notify, pay, send
 
 pytestmark = pytest.mark.anyio
@@ -179,3 +181,36 @@ async def test_an_option_that_cannot_be_meant_is_a_fault_of_the_workflow(
     assert isinstance(result, Failed)
     assert not result.final
     assert next(iter(options)) in result.error
+
+
+async def test_a6_the_timeout_of_a_call_also_holds_when_it_is_made_again(
+    make_runtime: MakeRuntime,
+) -> None:
+    executed: list[str] = []
+
+    @tool(effect="idempotent", retry=Retry(attempts=1))
+    async def hang() -> str:
+        """Hang, and die the first time."""
+        executed.append("hang")
+        if len(executed) == 1:
+            raise KeyboardInterrupt
+        await anyio.sleep_forever()
+        return "never"
+
+    @workflow
+    async def flow(run: Run) -> str:
+        try:
+            return await run.options(timeout=0.02).call(hang)
+        except ToolFailed as failed:
+            return failed.message
+
+    runtime = make_runtime()
+    run_id = runtime.new_run_id()
+    with pytest.raises(KeyboardInterrupt):
+        await runtime.start(flow, run_id=run_id)
+    with anyio.fail_after(30):
+        result = await runtime.resume(run_id, flow)
+
+    assert isinstance(result, Completed)
+    assert result.output == "hang: timed out after 0.02 s"
+    assert executed == ["hang", "hang"]

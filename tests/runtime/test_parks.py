@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -32,6 +32,7 @@ pytestmark = pytest.mark.anyio
 
 NOON = datetime(2026, 7, 9, 12, 0, tzinfo=UTC)
 SOON = NOON + timedelta(minutes=5)
+BEYOND = datetime.max.replace(tzinfo=timezone(-timedelta(hours=1)))
 
 
 class Paid(BaseModel):
@@ -286,6 +287,7 @@ async def test_d4_answer_deadline_and_cancel_race_and_one_wins(
         ({"default": "x"}, "needs a deadline"),
         ({"deadline": datetime(2026, 1, 1), "default": "x"}, "aware"),  # noqa: DTZ001
         ({"deadline": 5, "default": "x"}, "aware"),
+        ({"deadline": BEYOND, "default": "x"}, "between the years 1 and 9999"),
     ],
 )
 async def test_a_deadline_that_cannot_be_meant_is_a_fault_of_the_workflow(
@@ -300,6 +302,21 @@ async def test_a_deadline_that_cannot_be_meant_is_a_fault_of_the_workflow(
     assert isinstance(result, Failed)
     assert says in result.error
     assert len(await events(runtime, result.run_id)) == 1
+
+
+@pytest.mark.parametrize("instant", [None, "tomorrow", datetime(2026, 1, 1), BEYOND])  # noqa: DTZ001
+async def test_an_instant_that_cannot_be_meant_is_a_fault_of_the_workflow(
+    runtime: Runtime, instant: Any
+) -> None:
+    @workflow
+    async def flow(run: Run) -> None:
+        await run.sleep_until(instant)
+
+    result = await runtime.run(flow)
+
+    assert isinstance(result, Failed)
+    assert not result.final
+    assert "the instant of sleep_until()" in result.error
 
 
 async def test_a_sleep_parks_and_is_woken_in_time(runtime: Runtime, clock: FakeClock) -> None:
