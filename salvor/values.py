@@ -306,16 +306,14 @@ LONG_WHOLE = re.compile(r"[0-9]{16}\.0")
 
 
 def _float(text: str) -> float | int:
-    # 9007199254740993.0 is an integer, and no float has its digits
+    # 9007199254740993.0 is an integer, and no float has its digits; 9007199254740994.0 is
+    # the canonical text of a float, and has to come back as one.
     whole, _, fraction = text.partition(".")
     if len(whole) > 15 and fraction and not fraction.strip("0"):
         number = int(whole)
-        if abs(number) > _ALL_DIGITS:
+        if number != float(text):
             return number
     return float(text)
-
-
-_ALL_DIGITS = 2**53
 
 
 @cache

@@ -51,6 +51,13 @@ def test_a_value_survives_its_canonical_text(value: Any) -> None:
     assert same_json(parse_json(canonical_json(value)), value)
 
 
+@pytest.mark.parametrize("value", [2.0**53 + 2, -(2.0**53) - 2, 9999999999999998.0, 1e16, 2.0**53])
+def test_a_float_without_a_fraction_comes_back_as_one(value: float) -> None:
+    found = parse_json(canonical_json(value))
+    assert type(found) is float
+    assert found == value
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, object(), b"x"])
 def test_what_is_not_json_has_no_canonical_text(value: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
