@@ -19,7 +19,8 @@ from salvor.tools.injection import Dependency, dependency_of
 _LAZY = frozenset(
     {"Iterable", "Iterator", "Generator", "AsyncIterable", "AsyncIterator", "AsyncGenerator"}
 )
-_PLAIN = frozenset({str, int, float, bool, bytes, list, dict})
+_PLAIN = frozenset({str, int, float, bool, bytes, list, dict, types.NoneType})
+_OF_PLAIN = frozenset({list, dict, Union, types.UnionType})
 _MARKS = frozenset({"Required", "NotRequired", "ReadOnly"})
 _OF_A_CLASS = frozenset({"ClassVar", "Self"})
 _SECRET = frozenset({"SecretStr", "SecretBytes", "Secret"})
@@ -31,7 +32,7 @@ def resolve(annotation: Any, function: Any) -> Any:
     Raises:
         ToolDefinitionError: when a name in it is not defined, or it is no type.
     """
-    if type(annotation) is type:
+    if type(annotation) is type or is_plain(annotation):
         return annotation
     at_once = _plain_class(annotation, function)
     if at_once is not None:
@@ -148,6 +149,13 @@ def accepts_none(annotation: Any) -> bool:
     return get_origin(annotation) is typing.Literal and None in get_args(annotation)
 
 
+def is_plain(annotation: Any) -> bool:
+    """Whether a type is made of Python's own plain ones only: there is nothing to find in it."""
+    if type(annotation) is type:
+        return annotation in _PLAIN
+    return get_origin(annotation) in _OF_PLAIN and all(map(is_plain, get_args(annotation)))
+
+
 def check_crossing(annotation: Any, names: Mapping[str, Any] | None = None) -> None:
     """Refuse types whose values do not survive the way to JSON and back.
 
@@ -158,7 +166,7 @@ def check_crossing(annotation: Any, names: Mapping[str, Any] | None = None) -> N
     Raises:
         ToolDefinitionError: naming the type and what to use instead.
     """
-    if type(annotation) is type and annotation in _PLAIN:
+    if is_plain(annotation):
         return
     from salvor.tools.context import Context  # which loads logging
 

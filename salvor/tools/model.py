@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 
 from salvor.errors import JsonRefused, ToolDefinitionError
 from salvor.tools.adapter import BYTES, adapter_of, json_schema, refused_type
-from salvor.tools.annotations import accepts_none
+from salvor.tools.annotations import accepts_none, is_plain
 from salvor.tools.arguments import Argument, InputModel
 from salvor.tools.at_once import is_flat
 from salvor.tools.check import SchemaCheck
@@ -238,7 +238,7 @@ def _add_defaults(
     plain = {
         argument.wire
         for parameter, argument in zip(parameters, arguments, strict=True)
-        if parameter.annotation in _PLAIN and type(parameter.default) is parameter.annotation
+        if is_plain(parameter.annotation) and _surely_fits(parameter.default, parameter.annotation)
     }
     shown = {
         name: found["default"]
@@ -250,7 +250,13 @@ def _add_defaults(
     return check
 
 
-_PLAIN = (str, int, bool)  # a default of exactly that class fits
+def _surely_fits(default: Any, annotation: Any) -> bool:
+    """Whether a default fits a plain type, as its class alone tells."""
+    # One that is None is taken by every type that has it as its default.
+    return default is None or (annotation in _PLAIN and type(default) is annotation)
+
+
+_PLAIN = (str, int, bool)
 
 
 def _unfit(shown: JsonObject, model: type[BaseModel], check: SchemaCheck) -> set[str]:

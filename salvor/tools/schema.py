@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from inspect import Signature
 from typing import Any, get_args, get_origin
 
@@ -26,36 +27,22 @@ class ValueType:
         ToolDefinitionError: when its values cannot cross.
     """
 
-    __slots__ = ("_adapter", "_dump", "_exact", "_schema", "_validator", "where")
+    __slots__ = ("_crossing", "_dump", "_exact", "_schema", "_validator", "where")
 
     def __init__(
         self, annotation: Any, *, where: str, names: Mapping[str, Any] | None = None
     ) -> None:
         self.where = where
         self._schema: JsonObject | None = None
-        self._adapter: Any = None
+        self._crossing: Any = None
         self._dump: Callable[..., JsonValue] | None = None
         self._exact: Callable[[Any], JsonValue] | None = None
         self._validator: Any = None
         if annotation is not Any:
-            # What only a first tool needs is loaded by it.
-            from salvor.tools.adapter import WRITTEN, adapter_of, json_schema
-            from salvor.tools.annotations import check_crossing
-            from salvor.tools.exact import exact_json
-            from salvor.tools.literals import exact_validator
-            from salvor.tools.octets import standard_serializer
-            from salvor.tools.undescribed import may_lack_schema
+            from salvor.tools.crossing import crossing_of  # which only a first tool needs
 
-            check_crossing(annotation, names)
-            self._adapter = adapter_of(annotation, names)
-            self._dump = self._adapter.serializer.to_python
-            self._exact = exact_json(self._adapter.core_schema)
-            self._validator = exact_validator(self._adapter.core_schema, self._adapter.validator)
-            if may_lack_schema(self._adapter.core_schema):
-                self._schema = json_schema(self._adapter, "serialization")
-                self._dump = standard_serializer(
-                    self._adapter.core_schema, self._adapter.serializer, WRITTEN
-                ).to_python
+            self._crossing = found = crossing_of(annotation, names)
+            self._dump, self._exact, self._validator = found.dump, found.exact, found.validator
 
     @classmethod
     def of_return(
@@ -79,15 +66,13 @@ class ValueType:
     @property
     def typed(self) -> bool:
         """Whether there is a type to check against."""
-        return self._adapter is not None
+        return self._crossing is not None
 
     @property
     def schema(self) -> JsonObject | None:
         """The JSON Schema of the values that `encode` makes; `None` for plain JSON."""
-        if self._schema is None and self._adapter is not None:
-            from salvor.tools.adapter import json_schema
-
-            self._schema = json_schema(self._adapter, "serialization")
+        if self._schema is None and self._crossing is not None:
+            self._schema = deepcopy(self._crossing.schema)
         return self._schema
 
     def encode(self, value: Any) -> JsonValue:
@@ -138,7 +123,7 @@ class ValueType:
         Raises:
             OutputRefused: when the type does not accept it.
         """
-        if self._adapter is None:
+        if self._crossing is None:
             return value
         return self._validated(canonical_json(value), value)
 
