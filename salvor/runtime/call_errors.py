@@ -15,7 +15,7 @@ from salvor.events.vocabulary import (
 from salvor.run_errors import ToolChanged
 from salvor.runtime.causes import storable
 from salvor.tools.function import FunctionTool
-from salvor.values import JsonObject, JsonValue, as_json
+from salvor.values import MAX_ARGUMENT_BYTES, JsonObject, JsonValue, as_json
 
 
 def bound(tool: FunctionTool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> JsonObject:
@@ -41,6 +41,8 @@ def check_named(name: object, raw: object) -> None:
     try:
         if type(name) is not str:
             raise JsonRefused(f"the name of a tool has to be text, got {name!r:.50}.")
+        if len(name) > MAX_ARGUMENT_BYTES:
+            raise JsonRefused(f"a name of {len(name):,} characters is that of no tool.")
         as_json(name, what="the name of the tool")
         as_json(raw, what=f"the arguments of {name}")
     except JsonRefused as error:

@@ -120,7 +120,7 @@ class Calls:
         intent = ToolCallRequested(
             seq=self._recorder.next_seq,
             tool=name,
-            input=raw,
+            input=_shown(raw),
             effect="read",
             idempotency_key=None,
             given=content_hash(raw),
@@ -298,8 +298,7 @@ class Calls:
         call_id: str | None = None,
     ) -> Pair:
         """What is recorded of a call whose arguments are refused."""
-        shown = raw if len(canonical_json(raw)) <= MAX_ARGUMENT_BYTES else {}
-        intent = self.intent(tool, shown, raw, seq, call_id)
+        intent = self.intent(tool, _shown(raw), raw, seq, call_id)
         return intent, refused(intent, "invalid_input", message)
 
     def asks(self, tool: FunctionTool) -> bool:
@@ -345,3 +344,8 @@ class Calls:
                 recorded="an output of another type",
                 requested=error.message,
             ) from None
+
+
+def _shown(raw: JsonObject) -> JsonObject:
+    """The arguments of a call that is refused, as far as a log keeps them."""
+    return raw if len(canonical_json(raw)) <= MAX_ARGUMENT_BYTES else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from uuid import UUID
 
-from salvor.values import as_json
+from salvor.runtime.words import check_words
 
 
 def named_run_id(kind: str, namespace: str, name: str) -> str:
@@ -15,11 +15,11 @@ def named_run_id(kind: str, namespace: str, name: str) -> str:
 
     Raises:
         ValueError: the name is blank.
-        JsonRefused: it is no text that a log can hold.
+        JsonRefused: it is no text that a log can hold, or too long.
     """
     if type(name) is not str or not name.strip():
         raise ValueError(f"a name has to be text that is not blank, got {name!r}.")
-    as_json(name, what="the name")
+    check_words(name=name)
     digest = hashlib.sha256("\0".join((kind, namespace, name)).encode()).digest()
     bits = int.from_bytes(digest[:16], "big")
     bits = bits & ~(0xF << 76) | 8 << 76  # version

@@ -16,6 +16,7 @@ from salvor.errors import (
     JsonRefused,
     ToolFailed,
     UnknownToolError,
+    listed,
 )
 from salvor.events.cursor import Cursor, Dangling, Fresh
 from salvor.events.log import read_log
@@ -32,6 +33,7 @@ from salvor.runtime.parked_value import parked_value
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.session_log import SessionLog, left_open, rest_of
 from salvor.runtime.stops import Broken, Halt, Rest
+from salvor.runtime.words import check_words, too_large
 from salvor.tools.function import FunctionTool
 from salvor.values import JsonObject, as_json, content_hash
 
@@ -69,9 +71,9 @@ class Session:
         state = self._log.state
         self._over = state.ended
         self._open = None if self._over else state.open_call
-        self._rest: SessionStopped | None = None
+        self._rest: RunResult[Any] | None = None
         if state.park is not None or state.sleep is not None:
-            self._rest = self._stopped(rest_of(self.run_id, log, state))
+            self._rest = rest_of(self.run_id, log, state)
         self._stale = False
 
     async def call_named(self, name: str, arguments: JsonObject, *, call_id: str) -> Any:
@@ -87,14 +89,15 @@ class Session:
                 nothing was recorded.
             CallIdConflict: the id was used for another tool or other arguments.
             SessionStopped: a call waits for an answer, or its outcome is unknown; its
-                ``result`` says what to do. Open the session again after that.
+                ``result`` says what to do. Open the session again after that. Or another run
+                has the call's key: make it again later.
             RunEnded: the session was closed, or cancelled.
             WrongState: the block that opened the session is over.
             ConcurrentUseError: a tool that the session calls made the call.
         """
-        if type(call_id) is not str or not call_id.strip():
+        check_words(call_id=call_id)
+        if not call_id or not call_id.strip():
             raise ValueError(f"a call id has to be text that is not blank, got {call_id!r}.")
-        as_json(call_id, what="the call id")
         self._check_free()
         check_named(name, arguments)
         given = content_hash(arguments)
@@ -108,7 +111,7 @@ class Session:
             if self._over:
                 raise RunEnded(self.run_id)
             if self._rest is not None:
-                raise self._rest
+                raise self._stopped(self._rest)
             return await self._made(name, arguments, given, call_id)
 
     async def close(self, output: Any = None) -> None:
@@ -118,6 +121,8 @@ class Session:
             SessionStopped: a call is open, or waits for an answer.
         """
         as_json(output, what="the output of the session")
+        if problems := too_large(output):
+            raise JsonRefused(f"the output of the session is too large: {listed(problems)}.")
         self._check_free()
         async with self._turn():
             if not self._over:
@@ -127,7 +132,7 @@ class Session:
     async def _close(self, output: Any) -> None:
         if not self._over:
             if self._rest is not None:
-                raise self._rest
+                raise self._stopped(self._rest)
             if self._open is not None:
                 raise self._stopped(left_open(self.run_id, self._open))
             await self._recorder.append(RunCompleted(output=output))
@@ -182,7 +187,7 @@ class Session:
             return self._calls.value(tool, intent, completion)
         over = self._log.park_of(intent)
         if over is None:
-            raise self._rest or self._stopped(Parked(run_id=self.run_id, reason="it is parked"))
+            raise self._stopped(self._rest or Parked(run_id=self.run_id, reason="it is parked"))
         return parked_value(tool, over, self.run_id)
 
     def _same(self, intent: ToolCallRequested, name: str, given: str, call_id: str) -> None:
@@ -198,8 +203,7 @@ class Session:
             return await self._fresh(name, arguments, given, options)
         except Halt as halt:
             if isinstance(halt.stop, Rest):
-                self._rest = self._stopped(halt.stop.result)
-                raise self._rest from None
+                raise self._rested(halt.stop.result) from None
             if isinstance(halt.stop, Broken):
                 raise halt.stop.error from None
             raise
@@ -255,6 +259,14 @@ class Session:
     def _ended(self, tool: FunctionTool | None, pair: Pair) -> Any:
         self._log.ended(*pair)
         return self._calls.value(tool, *pair)
+
+    def _rested(self, result: RunResult[Any]) -> SessionStopped:
+        """Keep where the session rests; one that waits for another run's key may try again."""
+        if isinstance(result, Parked) and result.waiting_for is not None:
+            self._stale = True  # no event says so, and an approval may be unused
+        else:
+            self._rest = result
+        return self._stopped(result)
 
     def _stopped(self, result: RunResult[Any]) -> SessionStopped:
         return SessionStopped(run_id=self.run_id, result=result)

@@ -11,6 +11,7 @@ import pytest
 
 from salvor.errors import JsonRefused, ToolFailed, UnknownToolError
 from salvor.events.store import Store
+from salvor.events.vocabulary import ToolCallRequested
 from salvor.registry.registry import Registry
 from salvor.run_errors import CallIdConflict, SessionStopped, ToolChanged
 from salvor.runtime.outcome import OpenWrite, Parked
@@ -100,7 +101,11 @@ async def use(runtime: Runtime, name: str, arguments: Any, call_id: str) -> Any:
             return stopped.result
 
 
-@pytest.mark.parametrize("call_id", [5, None, "", " ", True, [], "\ud800"])
+@pytest.mark.parametrize(
+    "call_id",
+    [5, None, "", " ", True, [], "\ud800", "a" * 1_048_577],
+    ids=["number", "none", "empty", "blank", "true", "list", "half", "long"],
+)
 async def test_c7_an_id_that_the_log_could_not_give_back_is_refused(
     process: Processes, call_id: Any
 ) -> None:
@@ -130,8 +135,9 @@ def deep() -> Any:
         ([], {}),
         (None, {}),
         ("\ud800", {}),
+        ("a" * 1_048_577, {}),
     ],
-    ids=["nan", "object", "deep", "digits", "key", "all", "number", "list", "none", "half"],
+    ids=["nan", "object", "deep", "digits", "key", "all", "number", "list", "none", "half", "long"],
 )
 async def test_b6_what_is_no_json_fails_the_call_and_is_not_recorded(
     process: Processes, name: Any, arguments: Any
@@ -144,6 +150,27 @@ async def test_b6_what_is_no_json_fails_the_call_and_is_not_recorded(
         assert await session.call_named("look", {"claim_id": "c1"}, call_id="a") == "seen c1"
 
     assert (await runtime.state(session.run_id)).next_seq == 3
+
+
+async def test_b6_what_is_too_large_is_not_kept_and_the_log_can_be_copied(
+    process: Processes,
+) -> None:
+    runtime = process()
+    async with runtime.session("order-7") as session:
+        with pytest.raises(ToolFailed, match="there is no tool"):
+            await session.call_named("nobody", {"x": "y" * 1_048_577}, call_id="a")
+        with pytest.raises(CallIdConflict):
+            await session.call_named("nobody", {}, call_id="a")
+        with pytest.raises(JsonRefused, match="at most 8,388,608 bytes"):
+            await session.close("y" * 8_388_608)
+        await session.close("y" * 1_048_577)
+    with pytest.raises(JsonRefused, match="longer than"):
+        async with runtime.session("y" * 1_048_577):
+            pass
+
+    (intent, *_) = (await runtime.history(session.run_id)).envelopes[1:]
+    assert isinstance(intent.event, ToolCallRequested)
+    assert intent.event.input == {}
 
 
 @pytest.mark.parametrize("name", ["nested", "nested_elsewhere"])

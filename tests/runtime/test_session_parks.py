@@ -237,6 +237,56 @@ async def test_d5_a_cancelled_session_gives_up_the_key_of_the_park_it_rests_at(
     assert (claim.state, claim.extent) == ("failed", "unknown")
 
 
+async def test_e5_a_session_that_waits_for_a_key_goes_on_with_other_calls_and_tries_again(
+    runtime: Runtime, world: World
+) -> None:
+    async with runtime.session("other") as other:
+        with pytest.raises(SessionStopped):
+            await other.call_named("bank", {"what": "c1"}, call_id="a")
+    async with runtime.session("order-7") as session:
+        for _ in range(2):
+            with pytest.raises(SessionStopped) as stopped:
+                await session.call_named("bank", {"what": "c1"}, call_id="a")
+            assert isinstance(stopped.value.result, Parked)
+            assert stopped.value.result.waiting_for is not None
+        assert await session.call_named("look", {"claim_id": "c1"}, call_id="b") == "seen c1"
+        await runtime.signal(other.run_id, "bank", "paid")
+        await runtime.wake(other.run_id)
+        assert await session.call_named("bank", {"what": "c1"}, call_id="a") == "paid"
+        await session.close()
+
+    assert world.log == ["bank c1", "look c1"]
+    assert await runtime.wake_due() == {}
+
+
+async def test_e5_an_approved_call_that_waits_for_a_key_is_not_asked_for_again(
+    runtime: Runtime, world: World
+) -> None:
+    async with runtime.session("other") as other:
+        with pytest.raises(SessionStopped):
+            await other.call_named("bank", {"what": "c1"}, call_id="a")
+    registry = runtime.registry
+    strict = Runtime(
+        store=runtime.store,
+        registry=registry,
+        clock=runtime._host.clock,
+        ids=FakeIds(5),
+        claim_wait=0.0,
+        approvals=(ApprovalRule(tools=("bank",)),),
+    )
+    asked = await use(strict, "bank", {"what": "c1"})
+    await strict.approve(asked.run_id, True, by="ada")
+    async with strict.session("order-7") as session:
+        for _ in range(2):
+            with pytest.raises(SessionStopped) as stopped:
+                await session.call_named("bank", {"what": "c1"}, call_id="a")
+            assert isinstance(stopped.value.result, Parked)
+            assert stopped.value.result.waiting_for is not None
+    strict._host.keeper.stop()
+    strict._host.threads.close()
+    assert world.log == ["bank c1"]
+
+
 async def test_c7_a_closed_session_is_reported(runtime: Runtime) -> None:
     async with runtime.session("order-7") as session:
         await session.close({"done": 1})
