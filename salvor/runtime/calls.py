@@ -257,6 +257,8 @@ class Calls:
             tool = with_options(tool, options)
         await self._host.store.confirm(self._recorder.fence)
         claim = await self._host.store.held_claim(self._run_id, intent.seq)
+        if claim is not None:  # a body that a cancelled call left behind may still be at it
+            await self._claiming.alone(claim.id, tool.name)
         assert isinstance(intent.input, dict)
         call = OpenCall(
             tool=tool,

@@ -261,8 +261,8 @@ class Session:
         return self._calls.value(tool, *pair)
 
     def _rested(self, result: RunResult[Any]) -> SessionStopped:
-        """Keep where the session rests; one that waits for another run's key may try again."""
-        if isinstance(result, Parked) and result.waiting_for is not None:
+        """Keep where the session rests; a call that waits for its key alone may come again."""
+        if isinstance(result, Parked) and result.park_seq is None:
             self._stale = True  # no event says so, and an approval may be unused
         else:
             self._rest = result

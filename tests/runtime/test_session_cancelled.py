@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
 
 from salvor.events.records import Append, Stands
@@ -44,6 +47,7 @@ class Door:
 
 
 DOORS: list[Door] = []
+INSIDE, GATE = threading.Event(), threading.Event()
 
 
 @tool(effect="read")
@@ -86,7 +90,7 @@ def made(store: Store, clock: FakeClock) -> Runtime:
     registry = Registry()
     for one in (look, pay, slow_read, slow_mark, slow_write):
         registry.add(one)
-    return Runtime(store=store, registry=registry, clock=clock, ids=FakeIds())
+    return Runtime(store=store, registry=registry, clock=clock, ids=FakeIds(), claim_wait=0.0)
 
 
 @pytest.fixture
@@ -182,6 +186,41 @@ async def test_c7_arguments_are_those_of_the_moment_of_the_call(
         door.opened.set()
 
     assert world.log == ["read it", "look c1"]
+
+
+@tool(effect="idempotent", idempotency_key="what")
+def thorough(what: str) -> str:
+    """Mark, in a thread that nobody can stop."""
+    WORLD.log.append(f"thorough {what}")
+    INSIDE.set()
+    GATE.wait(10.0)
+    return what
+
+
+async def test_a6_no_second_body_of_a_key_begins_while_a_cancelled_one_is_at_it(
+    runtime: Runtime, world: World
+) -> None:
+    runtime.registry.add(thorough)
+    GATE.clear()
+    INSIDE.clear()
+    async with runtime.session("order-7") as session:
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(
+                    lambda: session.call_named("thorough", {"what": "it"}, call_id="a")
+                )
+                await anyio.to_thread.run_sync(INSIDE.wait)
+                group.cancel_scope.cancel()
+            with pytest.raises(SessionStopped, match="still runs in this process"):
+                await session.call_named("thorough", {"what": "it"}, call_id="a")
+            assert world.log == ["thorough it"]
+        finally:
+            GATE.set()
+        while runtime._host.overtime._claims:
+            await anyio.lowlevel.checkpoint()
+        assert await session.call_named("thorough", {"what": "it"}, call_id="a") == "it"
+
+    assert world.log == ["thorough it", "thorough it"]
 
 
 class Late:
