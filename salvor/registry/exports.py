@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from salvor.errors import ExportRefused, JsonRefused, Problem, UnknownToolError
@@ -58,8 +59,7 @@ class Described(Protocol):
     def output_schema(self) -> JsonObject | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Exported:
+class Exported(NamedTuple):
     """One tool in one form.
 
     Attributes:
@@ -104,7 +104,7 @@ def to_mcp(tool: Described, *, inline: bool = False, budget: int = BUDGET) -> Ex
     Raises:
         ExportRefused: with every place that the form cannot express.
     """
-    return _made(_Way("mcp", inline, budget), tool, _mcp)
+    return _made(_way("mcp", inline, budget), tool)
 
 
 def _mcp(draft: _Draft, tool: Described) -> JsonObject:
@@ -132,7 +132,7 @@ def to_anthropic(tool: Described, *, inline: bool = False, budget: int = BUDGET)
     Raises:
         ExportRefused: with every place that the form cannot express.
     """
-    return _made(_Way("anthropic", inline, budget), tool, _anthropic)
+    return _made(_way("anthropic", inline, budget), tool)
 
 
 def _anthropic(draft: _Draft, tool: Described) -> JsonObject:
@@ -167,8 +167,8 @@ def to_openai(
     Raises:
         ExportRefused: with every place that the form cannot express.
     """
-    way = _Way("openai-strict" if strict else "openai", inline, budget, chat)
-    return _made(way, tool, _openai)
+    way = _way("openai-strict" if strict else "openai", inline, budget, chat)
+    return _made(way, tool)
 
 
 def _openai(draft: _Draft, tool: Described) -> JsonObject:
@@ -194,11 +194,7 @@ def to_form(tool: Described, form: Form, *, inline: bool = False) -> Exported:
     Raises:
         ExportRefused: with every place that the form cannot express.
     """
-    if form == "mcp":
-        return to_mcp(tool, inline=inline)
-    if form == "anthropic":
-        return to_anthropic(tool, inline=inline)
-    return to_openai(tool, strict=form == "openai-strict", inline=inline)
+    return _made(_way(form, inline), tool)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -258,24 +254,29 @@ class _Way(NamedTuple):
 
     form: Form
     inline: bool
-    budget: int
+    budget: int = BUDGET
     chat: bool = False
 
 
+_MAKERS: Final[Mapping[Form, Callable[[_Draft, Described], JsonObject]]] = {
+    "mcp": _mcp,
+    "anthropic": _anthropic,
+    "openai": _openai,
+    "openai-strict": _openai,
+}
+_way: Final = lru_cache(maxsize=64)(_Way)
 _finished: Final = Finished()
 
 
-def _made(way: _Way, tool: Described, make: Callable[[_Draft, Described], JsonObject]) -> Exported:
+def _made(way: _Way, tool: Described) -> Exported:
     """The definition that was made before, or a fresh one; refusals are not kept."""
     found = _finished.get(tool, way)
     if found is None:
         draft = _Draft(tool, way)
-        found = draft.finished(make(draft, tool))
+        found = draft.finished(_MAKERS[way.form](draft, tool))
         _finished.keep(tool, way, *found)
     definition, wrapped = found
-    return Exported(
-        tool=tool, form=way.form, name=tool.name, definition=definition, wrapped=wrapped
-    )
+    return Exported(tool, way.form, tool.name, definition, wrapped)
 
 
 class _Draft:

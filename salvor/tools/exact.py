@@ -26,7 +26,7 @@ class Unsure(Exception):
 
 
 def exact_json(schema: Any) -> Walk | None:
-    """What makes JSON of the values that are exactly of a type, and raises `Unsure` for others.
+    """What makes JSON of the values that are exactly of a type, and raises for others.
 
     A number that is not finite or a text that is not Unicode is left to who writes it down.
 
@@ -96,19 +96,31 @@ def _model(schema: Any) -> Walk | None:
         return None
     if "allow" in (config.get("extra_fields_behavior"), inside.get("extra_behavior")):
         return None
-    walks = {name: _field(field) for name, field in inside["fields"].items()}
-    return _of_model(schema["cls"], walks) if None not in walks.values() else None
+    fields = [_field(name, field) for name, field in inside["fields"].items()]
+    return _of_fields(schema["cls"], fields) if None not in fields else None
 
 
-def _field(field: Any) -> Walk | None:
-    return exact_json(field["schema"]) if _says_only(field, ("schema", "frozen")) else None
+def _field(name: str, field: Any) -> tuple[str, type | None, Walk] | None:
+    inner = exact_json(field["schema"]) if _says_only(field, ("schema", "frozen")) else None
+    return None if inner is None else (name, _itself(field["schema"]), inner)
 
 
-def _of_model(cls: type, walks: dict[str, Any]) -> Walk:
+def _itself(schema: Any) -> type | None:
+    """The class whose values are their own JSON in a type that is exact."""
+    if schema["type"] in ("nullable", "default"):
+        return _itself(schema["schema"])
+    return _scalar(schema)
+
+
+def _of_fields(cls: type, fields: list[Any]) -> Walk:
     def walk(value: Any) -> Any:
-        if type(value) is not cls or value.__dict__.keys() != walks.keys():
+        if type(value) is not cls:
             raise Unsure
-        return {name: walks[name](item) for name, item in value.__dict__.items()}
+        held, made = value.__dict__, {}
+        for name, kind, inner in fields:
+            item = held[name]  # a KeyError for a model that was never filled: no surer
+            made[name] = item if type(item) is kind else inner(item)
+        return made
 
     return walk
 

@@ -251,6 +251,14 @@ VALUES = st.recursive(
     ),
     max_leaves=8,
 )
+
+
+def odd(line: Line) -> Line:
+    """A model that holds more than its fields, as a cached property leaves it."""
+    line.__dict__["odd"] = object()
+    return line
+
+
 TYPES = {str(kind): ValueType(kind, where="it") for kind in EXACT}
 LIKELY = {
     str(Line): LINES,
@@ -280,6 +288,7 @@ def outcome(write: Any, value: Any) -> tuple[Any, ...]:
 @example((str(Line), Finer(text="a")))
 @example((str(Line), Line.model_construct(count=1)))
 @example((str(Line), SimpleNamespace(text="a", count=1)))
+@example((str(Line), odd(Line(text="a"))))
 @example((str(float), float("inf")))
 @example((str(list[float | None]), [1.0, None, float("nan")]))
 @example((str(list[bool]), [True, 1]))
