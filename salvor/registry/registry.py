@@ -95,7 +95,7 @@ class Registry:
         claim_scope: str | None = None,
         retry: Retry | None = None,
         refusals: Sequence[type[Exception]] = (),
-        exceptions: Literal["failed"] | None = None,
+        exceptions: Literal["failed", "unknown"] | None = None,
         timeout: float | None = None,
         approval: ApprovalDeclaration = False,
         verify: Verify | None = None,

@@ -315,10 +315,12 @@ def fault_of(tool: FunctionTool, error: Exception, foreign: ForeignTable) -> Fau
     message = causes(error)
     if isinstance(word, tool.meta.refusals):
         return Fault(message=message, extent="no", final=True)
-    known = foreign.verdict(error)
-    if known is not None:
-        return Fault(message=message, extent=known.extent, final=known.final)
-    return Fault(message=message, extent="unknown", answer=answer)
+    asked = tool.meta.exceptions != "unknown"
+    known = foreign.verdict(error) if asked else None
+    if known is None:
+        return Fault(message=message, extent="unknown", answer=answer)
+    answer = answer and known.extent == "unknown"
+    return Fault(message=message, extent=known.extent, final=known.final, answer=answer)
 
 
 def _seconds(said: object) -> float | None:

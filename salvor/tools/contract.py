@@ -59,7 +59,7 @@ class ToolMeta:
     claim_scope: str | None = None
     retry: Retry | None = None
     refusals: tuple[type[Exception], ...] = ()
-    exceptions: Literal["failed"] | None = None
+    exceptions: Literal["failed", "unknown"] | None = None
     timeout: float | None = None
     approval: ApprovalDeclaration = False
     verify: Verify | None = None
@@ -113,7 +113,11 @@ def check_meta(meta: ToolMeta, where: str | None = None) -> None:
         ("description", _text_or_none(meta.description), "text that is not blank"),
         ("claim_scope", _text_or_none(meta.claim_scope), "text that is not blank"),
         ("retry", meta.retry is None or type(meta.retry) is Retry, "a Retry"),
-        ("exceptions", meta.exceptions in (None, "failed"), "None or 'failed'"),
+        (
+            "exceptions",
+            meta.exceptions in (None, "failed", "unknown"),
+            "None, 'failed' or 'unknown'",
+        ),
         ("timeout", _seconds_or_none(meta.timeout), "a number of seconds above 0, or None"),
         (
             "approval",

@@ -42,7 +42,7 @@ def tool(
     claim_scope: None = None,
     retry: Retry | None = None,
     refusals: Sequence[type[Exception]] = (),
-    exceptions: Literal["failed"] | None = None,
+    exceptions: Literal["failed", "unknown"] | None = None,
     timeout: float | None = None,
     approval: ApprovalDeclaration = False,
     verify: Verify | None = None,
@@ -61,7 +61,7 @@ def tool(
     claim_scope: str | None = None,
     retry: Retry | None = None,
     refusals: Sequence[type[Exception]] = (),
-    exceptions: Literal["failed"] | None = None,
+    exceptions: Literal["failed", "unknown"] | None = None,
     timeout: float | None = None,
     approval: ApprovalDeclaration = False,
     verify: Verify | None = None,
@@ -86,7 +86,8 @@ def tool(*misplaced: Any, effect: Any = None, **options: Any) -> Callable[[F], F
         retry: How often a failed call is tried, and how long the first pause is.
         refusals: Exceptions that mean: nothing happened, and trying again will not help.
         exceptions: ``"failed"`` makes any exception of a write a final answer; otherwise
-            a write that raised stops for a person.
+            a write that raised stops for a person. ``"unknown"``: also one that says of a
+            library's request that it was never sent, or refused; for a body of several requests.
         timeout: Seconds to wait for the body. It bounds the waiting: an async body is
             cancelled, a synchronous one goes on in its thread, and no second copy of it is
             started meanwhile.
@@ -128,7 +129,7 @@ def make_meta(
     claim_scope: str | None = None,
     retry: Retry | None = None,
     refusals: Sequence[type[Exception]] = (),
-    exceptions: Literal["failed"] | None = None,
+    exceptions: Literal["failed", "unknown"] | None = None,
     timeout: float | None = None,
     approval: ApprovalDeclaration = False,
     verify: Verify | None = None,

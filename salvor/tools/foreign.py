@@ -3,13 +3,20 @@
 Known by class name, through the whole ancestry, without importing anything. An exception
 that is not in the table says nothing: the call may have happened. A name is the top-level
 package and the class: ``httpx.ConnectError``.
+
+The table judges the exception that left the body, and nothing else. It cannot know what the body
+sent before: a body that charges a card and then finds nobody at a second address raises the same
+exception as one that found nobody at the first, and a write is made again after both. So a write
+should send one request, or say ``exceptions="unknown"``, which leaves the table out. Only what
+the exception itself shows of earlier requests is seen: it was raised while the failure of
+another one was handled, or its answer was reached over a redirect to another method.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from salvor.errors import Extent
 
@@ -33,6 +40,20 @@ NEVER_SENT = frozenset(
     }
 )
 REFUSED_BY_STATUS = frozenset({"httpx.HTTPStatusError", "requests.HTTPError"})
+
+# What is raised for a request that was made; in the context of another one's, it went before.
+OF_A_REQUEST = frozenset(
+    {
+        "httpx.HTTPError",
+        "requests.RequestException",
+        "aiohttp.ClientError",
+        "urllib.URLError",
+        "http.HTTPException",
+    }
+)
+# The same of Python itself; beneath a library's error they are only what it wraps.
+OF_A_CONNECTION = frozenset({"builtins.ConnectionError", "builtins.TimeoutError"})
+OF_PYTHON = frozenset({"builtins.ConnectionRefusedError", "socket.gaierror"})
 
 # Client errors after which the same request may do better, or may have been taken all the same.
 PASSING_STATUS = frozenset({408, 409, 425, 429})
@@ -68,12 +89,34 @@ class ForeignTable:
 
     def verdict(self, error: BaseException) -> Verdict | None:
         """What an exception says about the call that raised it; ``None``: nothing."""
+        said = self._said(error)
+        if said is not None:
+            return None if said.extent == "unknown" else said
+        known = _built_in(error)
+        if known is not None and (_turned(error) or self._went_before(error)):
+            return replace(known, extent="unknown")
+        return known
+
+    def _said(self, error: BaseException) -> Verdict | None:
         if self._added:
             for ancestor in type(error).__mro__:
                 said = self._added.get(_name(ancestor))
                 if said is not None:
-                    return None if said.extent == "unknown" else said
-        return _built_in(error)
+                    return said
+        return None
+
+    def _went_before(self, error: BaseException) -> bool:
+        """Whether another request failed before, which may have been taken."""
+        of_another = OF_A_REQUEST
+        if _names(error) & OF_PYTHON:
+            of_another |= OF_A_CONNECTION
+        for other in _behind(error):
+            said = self._said(other)
+            if said is None and _names(other) & of_another:
+                said = _built_in(other) or Verdict("unknown")
+            if said is not None and said.extent != "no":
+                return True
+        return False
 
 
 BUILT_IN = ForeignTable()
@@ -105,6 +148,30 @@ def _built_in(error: BaseException) -> Verdict | None:
     if "requests.ConnectionError" in names:
         return _wrapped(error)
     return None
+
+
+def _turned(error: BaseException) -> bool:
+    """Whether its answer is that of a redirect to another method: the first request was taken."""
+    response = getattr(error, "response", None)
+    history = getattr(response, "history", None) or ()
+    return any(_method(step) != _method(response) for step in history)
+
+
+def _method(response: object) -> object:
+    return getattr(getattr(response, "request", None), "method", None)
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    """What was being handled when it was raised, and what those came from, each once."""
+    seen, found = {id(error)}, [error]
+    while found:
+        current = found.pop()
+        inner = current.exceptions if isinstance(current, BaseExceptionGroup) else ()
+        for other in (current.__cause__, current.__context__, *inner):
+            if other is not None and id(other) not in seen:
+                seen.add(id(other))
+                found.append(other)
+                yield other
 
 
 def _wrapped(error: BaseException) -> Verdict | None:

@@ -15,7 +15,7 @@ from salvor.compose import open_runtime
 from salvor.config import Config
 from salvor.errors import ToolFailed
 from salvor.registry.registry import Registry
-from salvor.runtime.outcome import Failed, RunResult
+from salvor.runtime.outcome import Failed, OpenWrite, RunResult
 from salvor.testing.authors import call
 
 
@@ -108,3 +108,12 @@ def test_a_failure_says_what_the_call_may_have_done(book: Path) -> None:
 
     assert call(shop.refund, {"order_id": "A-1", "cents": 1200}) == "refunded A-1"
     assert call(shop.count_orders) == 1
+
+
+def test_a_write_of_several_requests_that_leaves_the_table_out_is_not_made_again(
+    book: Path,
+) -> None:
+    [result] = results((shop.send_gift, {"order_id": "A-1"}))
+
+    assert isinstance(result, OpenWrite)
+    assert book.read_text() == "POST /charges A-1\n"

@@ -3,6 +3,7 @@
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
@@ -15,7 +16,10 @@ NO, FINAL = Verdict("no"), Verdict("no", final=True)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers ``/status/N``; ``/break`` closes after half an answer, ``/stall`` never answers."""
+    """Answers ``/status/N``; ``/break`` closes after half an answer, ``/stall`` never answers.
+
+    ``/N/to/WHERE`` redirects.
+    """
 
     stop = threading.Event()
 
@@ -25,11 +29,19 @@ class Handler(BaseHTTPRequestHandler):
             self.send_response(int(self.path.rpartition("/")[2]))
             self.send_header("Content-Length", "0")
             self.end_headers()
+        elif "/to/" in self.path:
+            status, _, where = self.path[1:].partition("/to")
+            self.send_response(int(status))
+            self.send_header("Location", where)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
         elif self.path == "/stall":
             self.stop.wait(60)
         elif self.path == "/break":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhalf")
         self.close_connection = True
+
+    do_GET = do_POST  # noqa: N815
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
@@ -59,7 +71,7 @@ Post = Callable[[str], None]
 
 
 def with_httpx(url: str) -> None:
-    with httpx.Client(trust_env=False, timeout=0.2) as client:
+    with httpx.Client(trust_env=False, timeout=0.2, follow_redirects=True) as client:
         client.post(url, content=b"x").raise_for_status()
 
 
@@ -136,6 +148,77 @@ def test_an_error_of_the_same_name_from_elsewhere_says_nothing() -> None:
     assert BUILT_IN.verdict(requests.HTTPError("no response")) is None
 
 
+@CLIENTS
+def test_a1_a_client_error_behind_a_redirect_to_another_method_says_nothing_of_the_first(
+    post: Post, server: str
+) -> None:
+    seen = BUILT_IN.verdict(_failure(post, f"{server}/303/to/status/404"))
+    moved = BUILT_IN.verdict(_failure(post, f"{server}/308/to/status/404"))
+
+    assert seen == Verdict("unknown", final=True)
+    assert moved == FINAL
+
+
+def _fallback(first: Callable[[], None], second: Callable[[], None]) -> Exception:
+    try:
+        try:
+            first()
+        except Exception:
+            second()
+    except Exception as error:
+        return error
+    raise AssertionError("it did not fail")
+
+
+@CLIENTS
+@pytest.mark.parametrize("other", [with_httpx, with_requests])
+def test_a1_what_failed_while_another_failure_was_handled_says_nothing_of_the_other(
+    post: Post, other: Post, server: str, closed: str
+) -> None:
+    stalled = _fallback(lambda: other(f"{server}/stall"), lambda: post(closed))
+    refused = _fallback(lambda: other(f"{server}/status/500"), lambda: post(f"{server}/status/404"))
+    nobody = _fallback(lambda: other(closed), lambda: post(closed))
+    twice = _fallback(lambda: other(f"{server}/status/404"), lambda: post(closed))
+
+    assert BUILT_IN.verdict(stalled) == Verdict("unknown")
+    assert BUILT_IN.verdict(refused) == Verdict("unknown", final=True)
+    assert [BUILT_IN.verdict(error) for error in (nobody, twice)] == [NO, NO]
+
+
+def _raising(error: Exception) -> Callable[[], None]:
+    def act() -> None:
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (ConnectionResetError(), Verdict("unknown")),
+        (TimeoutError(), Verdict("unknown")),
+        (ExceptionGroup("tasks", [ValueError(), BrokenPipeError()]), Verdict("unknown")),
+        (HTTPException(), Verdict("unknown")),
+        (ConnectionRefusedError(), NO),
+        (KeyError("not cached"), NO),
+        (FileNotFoundError(), NO),
+    ],
+)
+def test_a1_the_same_holds_for_connections_of_python_itself(
+    first: Exception, said: Verdict
+) -> None:
+    error = _fallback(_raising(first), _raising(ConnectionRefusedError()))
+
+    assert BUILT_IN.verdict(error) == said
+
+
+def test_a_chain_of_exceptions_that_bites_its_tail_is_walked_once() -> None:
+    error, other = ConnectionRefusedError(), KeyError()
+    error.__context__, other.__context__ = other, error
+
+    assert BUILT_IN.verdict(error) == NO
+
+
 class AcmeError(Exception):
     """Of a library."""
 
@@ -177,6 +260,16 @@ def test_what_is_added_counts_by_the_most_derived_class_and_before_what_is_built
     )
 
     assert table.verdict(error) == said
+
+
+def test_what_is_added_speaks_for_what_it_wraps_and_of_requests_before() -> None:
+    table = ForeignTable({f"{HERE}.Refused": FINAL, f"{HERE}.Lost": Verdict("unknown")})
+    refuse = _raising(ConnectionRefusedError())
+
+    assert table.verdict(_fallback(_raising(ConnectionResetError()), _raising(Refused()))) == FINAL
+    assert table.verdict(_fallback(_raising(Refused()), refuse)) == NO
+    assert table.verdict(_fallback(_raising(Lost()), refuse)) == Verdict("unknown")
+    assert table.verdict(_fallback(_raising(AcmeError()), refuse)) == NO
 
 
 @pytest.mark.parametrize(

@@ -115,3 +115,19 @@ def refund(order_id: str, cents: int) -> str:
 
 
 # --8<-- [end:failure]
+
+
+# --8<-- [start:several_requests]
+def tell_carrier(order_id: str) -> None:
+    raise ConnectionRefusedError(f"nobody takes {order_id}")
+
+
+@tool(effect="write", idempotency_key="order_id", exceptions="unknown")
+def send_gift(order_id: str) -> str:
+    """Charge an order and tell the carrier."""
+    post(f"POST /charges {order_id}")
+    tell_carrier(order_id)
+    return f"sent {order_id}"
+
+
+# --8<-- [end:several_requests]
