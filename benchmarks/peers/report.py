@@ -22,7 +22,7 @@ from benchmarks.peers.catalogue import (
 from benchmarks.peers.measures import Figure, figures
 from benchmarks.peers.peer import Peer
 from benchmarks.peers.starting import Start, started
-from benchmarks.peers.trials import TRIALS, Found, documents, tried
+from benchmarks.peers.trials import TRIALS, Found, documents, shares, tried
 
 _WIDE: Final = 30
 
@@ -123,18 +123,23 @@ async def _listing(peers: Mapping[str, Peer]) -> None:
     forms = [form for peer in peers.values() for form in peer.lists]
     floor = peers[FLOOR].lists[0].name
     parameters = {form.name: await documents(form) for form in forms}
+    shared = {form.name: await shares(form) for form in forms}
     first, later = await measures.listed(forms)
     table = figures(later, floor)
     print(f"\nListing {measures.LISTED:,} tools as definitions of plain dicts")
     for name, figure in table.items():
-        said = "" if parameters[name] else "   parameters not described"
+        faults = ("parameters not described", not parameters[name]), ("shared", shared[name])
+        said = "".join(f"   {fault}" for fault, there in faults if there)
         print(
             f"  {name:<{_WIDE}} {figure.value:9.2f} ms   the first time {first[name]:9.2f} ms{said}"
         )
+    print("  (shared: what one listing hands out is part of the next one, as tried in this run)")
     ours = [form.name for form in peers[OURS].lists]
     theirs = {name: one.value for name, one in table.items() if name not in (*ours, floor)}
+    copies = {name: value for name, value in theirs.items() if not shared[name]}
     for name in ours:
         _against(table[name].value, theirs, name, "fastest peer")
+        _against(table[name].value, copies, name, "fastest peer that shares nothing")
     _in_words((form.name, form.says) for form in forms)
 
 

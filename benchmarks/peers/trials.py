@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -56,6 +56,21 @@ async def documents(lists: Lists) -> bool:
     [definition] = await lists.open([pay])()
     schemas = [one for one in definition.values() if isinstance(one, dict)]
     return any(DOCUMENTED in json.dumps(one) for one in schemas)
+
+
+async def shares(lists: Lists) -> bool:
+    """Whether what one listing hands out is in the next one too, with whatever was done to it."""
+    listing = lists.open([pay])
+    [first], [second] = await listing(), await listing()
+    return bool({id(part) for part in _parts(first)} & {id(part) for part in _parts(second)})
+
+
+def _parts(definition: object) -> Iterator[object]:
+    """Everything in a definition that somebody could change."""
+    if isinstance(definition, Mapping | list):
+        yield definition
+        for part in definition.values() if isinstance(definition, Mapping) else definition:
+            yield from _parts(part)
 
 
 async def _verdict(path: CallPath, text: str, function: Function) -> Verdict:

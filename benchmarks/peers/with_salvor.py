@@ -114,14 +114,16 @@ PEER = Peer(
         ),
         Registering(
             name=f"{NAME}, output schema too",
-            says="the same, and the output schema, as most peers build it at once",
+            says="the same, and the output schema, as most peers build it at once; of a model it "
+            "is made once, and all functions here return the same model",
             open=_registered(lambda tool: tool.output_schema),
         ),
     ),
     lists=(
         Lists(
             name=f"{NAME} (MCP)",
-            says="to_form of each tool, sorted, checked against the form's rules, schemas copied",
+            says="to_form of each tool, sorted; the first time made and checked against the form's "
+            "rules, then a copy for each caller of what was made",
             open=_listed("mcp"),
         ),
         Lists(

@@ -6,8 +6,11 @@ import ast
 import os
 import re
 import tomllib
+from collections.abc import Callable
+from copy import deepcopy
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +19,10 @@ from benchmarks.engines.catalogue import DISTRIBUTIONS
 from benchmarks.peers import measures
 from benchmarks.peers.case import DOCUMENTED, TEXT, copies, pay
 from benchmarks.peers.catalogue import ENTRIES, FLOOR, OURS, PEERS, load, missing
-from benchmarks.peers.peer import CallPath, Peer
+from benchmarks.peers.peer import CallPath, Lists, Peer
 from benchmarks.peers.report import report
 from benchmarks.peers.starting import started
-from benchmarks.peers.trials import TRIALS, documents, tried
+from benchmarks.peers.trials import TRIALS, documents, shares, tried
 
 ROOT = Path(__file__).parents[2]
 FOREIGN = {
@@ -160,6 +163,21 @@ async def test_every_form_of_ours_describes_parameters_and_the_floor_does_not() 
     assert [await documents(one) for one in load(OURS).lists] == [True, True, True]
     assert [await documents(one) for one in load(FLOOR).lists] == [False]
     assert DOCUMENTED in str(pay.__doc__)
+
+
+@pytest.mark.anyio
+async def test_no_listing_of_ours_hands_out_what_another_one_did() -> None:
+    kept: dict[str, Any] = {"name": "pay", "parameters": {"type": "object"}}
+
+    def listing(made: Callable[[], dict[str, Any]]) -> Lists:
+        async def listed() -> list[dict[str, Any]]:
+            return [made()]
+
+        return Lists(name="theirs", says="", open=lambda _: listed)
+
+    assert [await shares(one) for one in load(OURS).lists] == [False, False, False]
+    assert await shares(listing(lambda: dict(kept)))
+    assert not await shares(listing(lambda: deepcopy(kept)))
 
 
 @pytest.mark.anyio
