@@ -35,7 +35,11 @@ class Gate:
         event = anyio.Event()
         self.waiting[actor] = (step, event)
         self.changed.set()
-        await event.wait()
+        try:
+            await event.wait()
+        except BaseException:  # cancelled: it goes on without a turn of its own
+            self.waiting.pop(actor, None)
+            raise
 
     def let(self, actor: str) -> None:
         """Let one actor take its next step."""

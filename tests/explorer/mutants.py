@@ -116,14 +116,14 @@ class Uncommitted(MemoryStore):
 
 
 MUTANTS: dict[type[MemoryStore], tuple[str, ...]] = {
-    Unfenced: ("two_drivers",),
-    Leaseless: ("two_at_once",),
+    Unfenced: ("two_drivers", "two_loops"),
+    Leaseless: ("two_at_once", "two_loops"),
     Claimless: ("two_runs_one_key",),
     Releasing: ("two_runs_one_key",),
     Overlooking: ("signal_and_park",),
     Silent: ("signal_and_park",),
     TwiceConsumed: ("signal_and_park",),
-    Heedless: ("cancel_and_write",),
+    Heedless: ("cancel_and_write", "cancelled"),
     Rewriting: ("answer_deadline_cancel",),
     Timeless: ("late_answer",),
     Uncommitted: ("key_across_a_park",),

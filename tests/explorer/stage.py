@@ -187,6 +187,13 @@ async def asks(what: str) -> str:
     return suspend("which?", str)
 
 
+@tool(effect="read", retry=ONCE)
+async def banking() -> str:
+    """Wait for the bank."""
+    await _act("bank")
+    return suspend("bank", str, signal=True)
+
+
 @workflow
 async def writing(run: Run) -> str:
     return await run.call(write, what="letter")

@@ -8,10 +8,11 @@ import pytest
 
 from salvor.errors import SalvorError
 from salvor.stores.memory import MemoryStore
-from tests.explorer import worlds
 from tests.explorer.explorer import Played, explore
 from tests.explorer.mutants import MUTANTS
+from tests.explorer.worlds import WORLDS
 
+BY_NAME = {world.__name__: world for world in WORLDS}
 TABLE = [(mutant, world) for mutant, found in MUTANTS.items() for world in found]
 
 
@@ -20,7 +21,7 @@ TABLE = [(mutant, world) for mutant, found in MUTANTS.items() for world in found
 )
 def test_a_guard_that_is_switched_off_is_caught(mutant: type[MemoryStore], world: str) -> None:
     async def play(schedule: Sequence[str]) -> Played:
-        played: Played = await getattr(worlds, world)(lambda clock: mutant(clock=clock), schedule)
+        played: Played = await BY_NAME[world](lambda clock: mutant(clock=clock), schedule)
         return played
 
     with pytest.raises((AssertionError, SalvorError)):

@@ -14,6 +14,7 @@ from salvor.events.vocabulary import (
 from salvor.runtime.outcome import Abandoned, Completed, Parked
 from salvor.tools.approval import ApprovalRule
 from tests.explorer.explorer import Played, told
+from tests.explorer.session_worlds import SESSION_WORLDS
 from tests.explorer.stage import (
     PASSES,
     MakeStore,
@@ -329,4 +330,5 @@ WORLDS = (
     cancel_and_write,
     two_verdicts,
     key_across_a_park,
+    *SESSION_WORLDS,
 )
