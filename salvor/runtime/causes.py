@@ -13,6 +13,13 @@ MAX_SAID: Final = 16_384
 
 def causes(error: BaseException) -> str:
     """An exception and what caused it, each said once: ``ValueError: x: OSError: y``."""
+    try:
+        return kept(": ".join(_chain(error)))
+    except Exception:  # an exception's own code may raise anything
+        return type(error).__qualname__
+
+
+def _chain(error: BaseException) -> list[str]:
     said: list[str] = []
     seen: set[int] = set()
     current: BaseException | None = error
@@ -24,7 +31,7 @@ def causes(error: BaseException) -> str:
         current = current.__cause__ or (
             None if current.__suppress_context__ else current.__context__
         )
-    return kept(": ".join(said))
+    return said
 
 
 def kept(text: str) -> str:

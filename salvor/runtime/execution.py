@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any, TypeAlias
 
 import anyio
@@ -18,7 +17,7 @@ from salvor.runtime.causes import causes as causes
 from salvor.runtime.causes import kept
 from salvor.runtime.opening import open_dependency
 from salvor.runtime.parking import Parking, parking_of
-from salvor.runtime.policy import Fault, worst
+from salvor.runtime.policy import Fault, seconds, worst
 from salvor.runtime.shared import Shared
 from salvor.runtime.variables import apart
 from salvor.tools.context import Context, activate
@@ -309,7 +308,7 @@ def fault_of(tool: FunctionTool, error: Exception, foreign: ForeignTable) -> Fau
             message=kept(word.message) or type(word).__name__,
             extent=word.extent,
             final=bool(word.final),
-            retry_after=_seconds(word.retry_after),
+            retry_after=seconds(word.retry_after),
             answer=answer and word.extent == "unknown",
         )
     message = causes(error)
@@ -321,15 +320,6 @@ def fault_of(tool: FunctionTool, error: Exception, foreign: ForeignTable) -> Fau
         return Fault(message=message, extent="unknown", answer=answer)
     answer = answer and known.extent == "unknown"
     return Fault(message=message, extent=known.extent, final=known.final, answer=answer)
-
-
-def _seconds(said: object) -> float | None:
-    """What an author says of waiting, which may be the text of a header; else nothing."""
-    try:
-        seconds = float(said)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return seconds if 0 <= seconds < inf else None
 
 
 def _alone(error: Exception) -> Exception:

@@ -10,17 +10,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import anyio
 import anyio.lowlevel
 
-from salvor.errors import Extent, JsonRefused, OutputRefused, PluginError
+from salvor.errors import Extent, JsonRefused, PluginError
 from salvor.events.vocabulary import ToolCallRequested
 from salvor.runtime.causes import causes, kept
 from salvor.runtime.execution import Ended, Overrun, Value, timed_out
 from salvor.runtime.parking import Asks, Parking, Sleeps
-from salvor.runtime.policy import Fault, worst
+from salvor.runtime.policy import Fault, seconds, worst
 from salvor.tools.around import Call, Failure, Guard, Outcome, Output, Sleep, Suspend
 from salvor.tools.context import Context
 from salvor.tools.function import FunctionTool
@@ -89,11 +89,12 @@ class _Body:
 class _Step:
     """`next` of one middleware, and what came of it."""
 
-    __slots__ = ("_inner", "_over", "closed", "entered", "known")
+    __slots__ = ("_inner", "_over", "_scope", "closed", "entered", "known")
 
     def __init__(self, inner: Callable[[], Awaitable[Known]]) -> None:
         self._inner = inner
         self._over = anyio.Event()
+        self._scope = anyio.CancelScope()
         self.closed = False
         self.entered = False
         self.known: Known | None = None
@@ -108,9 +109,12 @@ class _Step:
             raise PluginError("next was awaited after the middleware had given its answer.")
         self.entered = True
         try:
-            self.known = await self._inner()
+            with self._scope:
+                self.known = await self._inner()
         finally:
             self._over.set()
+        if self.known is None:
+            raise PluginError("the call was cancelled while next was awaited elsewhere.")
         return _shown(self.known)
 
     async def close(self) -> None:
@@ -118,6 +122,12 @@ class _Step:
         self.closed = True
         if self.entered:
             await self._over.wait()
+
+    async def cancel(self) -> None:
+        """The call was cancelled: so is what goes on in a task of the middleware."""
+        self._scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await self.close()
 
 
 async def _layer(guards: Sequence[Guard], call: Call, tool: FunctionTool, body: _Body) -> Known:
@@ -127,8 +137,12 @@ async def _layer(guards: Sequence[Guard], call: Call, tool: FunctionTool, body: 
     step = _Step(lambda: _layer(rest, call, tool, body))
     # Each sees a copy of its own: what one of them changes, the next one must not believe.
     shown = replace(call, arguments=copy.deepcopy(call.arguments))
-    returned = await _asked(guard, shown, step)
-    await step.close()
+    try:
+        returned = await _asked(guard, shown, step)
+        await step.close()
+    except BaseException:
+        await step.cancel()
+        raise
     if not step.entered:
         return _unexecuted(guard, call, tool, returned)
     if step.known is None:
@@ -140,13 +154,25 @@ async def _asked(guard: Guard, call: Call, step: _Step) -> Outcome:
     """What a middleware gives back; whatever it raises is a failure, and final."""
     try:
         returned: Any = await guard.function(call, step)
+        if isinstance(returned, Failure):
+            return _readable(returned)
     except Exception as error:
         word = "failed after it" if step.entered else "denied it"
         return Failure(message=kept(f"{guard.name} {word}: {causes(error)}"))
-    if isinstance(returned, Output | Suspend | Sleep | Failure):
+    if isinstance(returned, Output | Suspend | Sleep):
         return returned
     what = type(returned).__name__
     return Failure(message=f"{guard.name} gave back a {what} instead of an Output or a Failure")
+
+
+def _readable(failure: Failure) -> Failure:
+    """What a middleware said, as a log can hold it; a word that is none says nothing."""
+    return Failure(
+        message=kept(str(failure.message)),
+        extent=failure.extent if failure.extent in get_args(Extent) else "unknown",
+        final=bool(failure.final),
+        retry_after=seconds(failure.retry_after),
+    )
 
 
 def _unexecuted(guard: Guard, call: Call, tool: FunctionTool, returned: Outcome) -> Known:
@@ -195,9 +221,9 @@ def _checked(
             raise JsonRefused(f"it is larger than {MAX_OUTPUT_BYTES} bytes")
         tool.decode_output(value)
         return Value(value)
-    except (JsonRefused, OutputRefused) as error:
+    except Exception as error:  # a value's own code may raise anything
         return Fault(
-            message=f"{guard.name} gave back an output that does not fit: {error.message}",
+            message=kept(f"{guard.name} gave back an output that does not fit: {causes(error)}"),
             extent=extent_of_refusal,
             kind="output_serialization",
             final=True,
@@ -206,7 +232,7 @@ def _checked(
 
 def _fault(failure: Failure) -> Fault:
     return Fault(
-        message=kept(failure.message),
+        message=failure.message,
         extent=failure.extent,
         final=failure.final,
         retry_after=failure.retry_after,

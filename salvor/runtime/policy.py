@@ -56,6 +56,15 @@ class Open:
 Decision: TypeAlias = Again | Fail | Open
 
 
+def seconds(said: object) -> float | None:
+    """What somebody says of waiting, which may be the text of a header; else nothing."""
+    try:
+        found = float(said)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if 0 <= found < math.inf else None
+
+
 def worst(left: Extent, right: Extent) -> Extent:
     """The worse of two extents; what certainly happened outweighs what may have (A1)."""
     return max(left, right, key=_ORDER.__getitem__)

@@ -38,6 +38,12 @@ class Broken(ToolFailure):
         raise RuntimeError("no extent")
 
 
+class Faceless(ValueError):
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise RuntimeError("no class")
+
+
 @pytest.fixture(autouse=True)
 def nothing_done() -> Iterator[None]:
     done.clear()
@@ -80,6 +86,16 @@ async def test_a1_what_says_nothing_leaves_a_write_open(
 
     assert isinstance(result, OpenWrite)
     assert result.cause == cause
+    assert (done, completions, claim) == (["a"], [], ("held", None))
+
+
+async def test_a1_a_write_stays_open_whatever_an_exception_does_when_it_is_looked_at(
+    runtime: Runtime,
+) -> None:
+    result, completions, claim = await called(runtime, raising(Faceless("x")))
+
+    assert isinstance(result, OpenWrite)
+    assert result.cause == "Faceless, which cannot be read: RuntimeError"
     assert (done, completions, claim) == (["a"], [], ("held", None))
 
 
