@@ -3,8 +3,8 @@
 SalvorError
     RunError
         UnknownRun, RunExists, AnswerRefused, OutputMisfit, AnswerConflict, LeaseHeld,
-        NotDoneRefused, RunInterrupted, RunStuck, Unconfirmed, SignalConflict, SignalRefused,
-        ToolChanged, KeyedConflict, CallIdConflict, SessionStopped,
+        NotDoneRefused, RunInterrupted, RunStuck, WakeFailed, Unconfirmed, SignalConflict,
+        SignalRefused, ToolChanged, KeyedConflict, CallIdConflict, SessionStopped,
         UnknownClaim, ClaimRefused, CopyRefused, NoQuestion
         WrongState             the verb does not fit where the run stands
             RunEnded, NotYet, DeadlinePassed
@@ -135,6 +135,19 @@ class RunInterrupted(RunError):
     """The drive was asked to stop; the log is whole and ``resume`` goes on."""
 
     code = "interrupted"
+
+
+class WakeFailed(RunError):
+    """A sweeper could not let a run go on, because of something nobody had thought of."""
+
+    code = "wake_failed"
+
+    def __init__(self, *, run_id: str, cause: str) -> None:
+        super().__init__(
+            f"run {run_id} could not go on: {cause}.",
+            hint=f"`salvor resume {run_id}` shows where it fails.",
+        )
+        self.run_id = run_id
 
 
 class RunEnded(WrongState):

@@ -92,7 +92,8 @@ class OverruleClaim:
     """An operator's word on a claim that no intent holds (DURABILITY E6).
 
     failed -> committed with ``output`` (canonical JSON text), or failed or committed with
-    other extents; failed -> released, unless it happened.
+    other extents; failed -> released, unless it happened. ``unreadable`` says that the log of
+    the claim's holder cannot be read: only then is a claim changed that is held.
     """
 
     id: ClaimId
@@ -101,6 +102,7 @@ class OverruleClaim:
     extent: Extent | None = None
     output: str | None = None
     output_hash: str | None = None
+    unreadable: bool = False
 
 
 ClaimChange: TypeAlias = TakeClaim | MoveClaim | SettleClaim | OverruleClaim

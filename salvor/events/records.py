@@ -164,13 +164,21 @@ class LoggedClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PutOff:
+    """A run that was due at ``seen``, had nothing to do, and is due ``at`` another instant."""
+
+    seen: datetime
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
     """Rows that an operator or a sweeper, not a driver, adds to a run that rests (F1).
 
     ``answers`` is the position of the park the rows answer, if they do. ``not_before`` and
     ``not_after`` are held against the store's clock. ``due``, ``ends`` and ``consumes`` are
     those of `Append`. ``entry`` goes into the claim log. ``rows`` may be empty: then only
-    the epoch is raised, and the claims change.
+    the epoch is raised, the claims change, and the run is put off if that is said.
     """
 
     run_id: str
@@ -183,6 +191,7 @@ class Settlement:
     not_before: datetime | None = None
     not_after: datetime | None = None
     due: datetime | None = None
+    put_off: PutOff | None = None
     ends: bool = False
     consumes: int | None = None
     entry: ClaimEntry | None = None

@@ -60,7 +60,7 @@ class Store(Protocol):
          ``ended`` picks those that have ended, or those that have not.
     S12. `wait` checks the fence and, if the claim is held by another run at that moment,
          writes the wait row in the same transaction and returns ``True``; else ``False``.
-         An append of the waiting run, or the end of that claim's holding, removes the row;
+         Events of the waiting run, or the end of that claim's holding, remove the row;
          the latter makes the waiting run due. Until then it is due only if a cancel stands.
     S13. `claim` returns the row of one key, `held_claim` the row held by one intent (an
          operator's verb knows the intent alone); both are ``None`` where there is none.
@@ -75,18 +75,23 @@ class Store(Protocol):
          a signal consumed with the rows; one that was consumed before raises `Conflict`.
     S17. `cancel` keeps the first cancel of a run and makes the run due; after the end:
          `RunEnded`. `append` with ``heeds_cancel`` returns it instead of writing.
-    S18. ``due`` of an append or settlement replaces the run's ``due_at``. `due` lists runs
-         that have not ended and have no live lease: those whose ``due_at`` has passed by the
-         store's clock, and those whose driver ended without a word; longest due first.
+    S18. ``due`` of an append, or of a settlement with rows, replaces the run's ``due_at``;
+         while a cancel stands the run is due at once instead. A settlement without rows
+         leaves it, except to put the run off: `Conflict` if it is not due when that says.
+         `due` lists runs that have not ended, have no live lease and are not stuck: those
+         whose ``due_at`` has passed by the store's clock, and those whose driver ended
+         without a word; longest due first.
     S19. `settle` refuses with `NotYet` before ``not_before`` and with `DeadlinePassed` after
          ``not_after``, by the store's clock.
     S20. Take-overs since the last event are counted, with the causes of the last five: what
-         `release` was told, or that the driver ended without a word. A run that is stuck
-         refuses `take_over` with `RunStuck`, except to an ``operator``, which clears both.
-    S21. An `OverruleClaim` changes a claim that is not held, if it is still of that
-         generation, else `Conflict`; its output is kept with it: `settled_output` returns
-         it. An ``entry`` is appended to the claim log in the transaction of its settlement,
-         each row hashed with the one before; `claim_log` lists it.
+         `release` was told, or that the driver ended without a word. A ``blameless`` release
+         takes its take-over back, and makes the run due at once. A run that is stuck refuses
+         `take_over` with `RunStuck`, except to an ``operator``, which clears both.
+    S21. An `OverruleClaim` changes a claim that is still of that generation and not held (or
+         held by a log that is ``unreadable``), else `Conflict`; its output is kept with it:
+         `settled_output` returns it. An ``entry`` is appended to the claim log in the
+         transaction of its settlement, each row hashed with the one before; `claim_log` lists
+         it.
     S22. `backup` writes a whole copy of a live store, of one moment. `begin_incarnation`
          marks a restored store; until `confirm_incarnation`, a `TakeClaim` is refused with
          `Unconfirmed` and nothing is written.
@@ -96,7 +101,8 @@ class Store(Protocol):
     S24. `forget` removes the log of a run that ended before an instant, and all that goes
          with it, except claims: the outputs of committed ones are kept, and point to no log
          any more, since a run of that id may begin anew. ``False`` if the run has not ended,
-         or later.
+         or later, or if a claim of it is failed: somebody may still have to look at it.
+         `TamperEvident` if an output is not what its claim's row says: nothing is removed.
     """
 
     async def take_over(
@@ -113,7 +119,9 @@ class Store(Protocol):
 
     async def confirm(self, fence: Fence) -> None: ...
 
-    async def release(self, fence: Fence, *, cause: str | None = None) -> None: ...
+    async def release(
+        self, fence: Fence, *, cause: str | None = None, blameless: bool = False
+    ) -> None: ...
 
     def renew(self, fences: Collection[Fence], *, lease: float) -> set[Fence]: ...
 

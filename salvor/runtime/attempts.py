@@ -169,12 +169,12 @@ class Attempts:
         ended = await outcome_of(call.tool, overrun, self._host.foreign)
         try:
             if isinstance(ended, Value):
-                await self._complete(call, _output(call, ended), None)
+                await self._complete(call, _output(call, ended), None, alone=True)
             elif isinstance(ended, Asks | Sleeps):
                 await self._park(call, ended)
             elif ended.extent != "unknown" or ended.answer:
                 failure = _failure(call, ended, ended.extent, executions)
-                await self._complete(call, failure, ended.extent)
+                await self._complete(call, failure, ended.extent, alone=True)
             else:
                 await self._keep_returned(call, ended)
         except Halt:
@@ -183,7 +183,7 @@ class Attempts:
     async def _park(self, call: OpenCall, parking: Parking) -> Parked:
         """Record the park with the completion; the claim stays held until it is over (E3)."""
         completion, park = parked(parking, call.intent, call.failed or None)
-        due = parse_instant(parking.wake_at) if isinstance(parking, Sleeps) else None
+        due = _due(parking, self._host.clock.now())
         await self._completions.record(call.intent, completion, park, claims=(), due=due)
         return parked_at(self._run_id, completion.seq + 2, park)
 
@@ -196,9 +196,18 @@ class Attempts:
             await self._completions.keep_late(call.intent, "output", fault.returned, None)
 
     async def _complete(
-        self, call: OpenCall, completion: ToolCallCompleted, extent: Extent | None
+        self,
+        call: OpenCall,
+        completion: ToolCallCompleted,
+        extent: Extent | None,
+        *,
+        alone: bool = False,
     ) -> ToolCallCompleted:
-        return await self._completions.complete(call.claim, call.intent, completion, extent)
+        """Record how a call ended; ``alone``: nobody drives its run any more, so it is due."""
+        due = self._host.clock.now() if alone else None
+        return await self._completions.complete(
+            call.claim, call.intent, completion, extent, due=due
+        )
 
     async def _execute(self, call: OpenCall, executions: int) -> Ended:
         self._call = call
@@ -309,6 +318,14 @@ class Attempts:
                 fresh_seq=fresh.seq,
             ),
         )
+
+
+def _due(parking: Parking, now: datetime) -> datetime | None:
+    """When somebody has to look at a run that a tool parked."""
+    if isinstance(parking, Sleeps):
+        return parse_instant(parking.wake_at)
+    # The signal may have come while the body ran, when there was nothing to wake (D3).
+    return None if parking.signal is None else now
 
 
 def _not_executed(call: OpenCall, message: str, executions: int) -> ToolCallCompleted:

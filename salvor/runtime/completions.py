@@ -42,6 +42,8 @@ class Completions:
         intent: ToolCallRequested,
         completion: ToolCallCompleted,
         extent: Extent | None,
+        *,
+        due: datetime | None = None,
     ) -> ToolCallCompleted:
         """Record a completion and settle the claim with it.
 
@@ -50,9 +52,10 @@ class Completions:
             intent: What is completed.
             completion: How it ended.
             extent: What it may have done; ``None`` for a real output.
+            due: When somebody has to look at the run, if nobody drives it.
         """
         claims = settling(claim, completion, self._run_id, extent)
-        await self.record(intent, completion, claims=claims)
+        await self.record(intent, completion, claims=claims, due=due)
         return completion
 
     async def record(
@@ -135,6 +138,8 @@ class Unrecorded(Completions):
         intent: ToolCallRequested,
         completion: ToolCallCompleted,
         extent: Extent | None,
+        *,
+        due: datetime | None = None,
     ) -> ToolCallCompleted:
         """Give the completion back."""
         return completion

@@ -15,7 +15,14 @@ from salvor.events.fold import RunState
 from salvor.events.log import read_log
 from salvor.events.records import Fence, Head
 from salvor.events.vocabulary import RunStarted, ToolCallRequested, WorkflowRef
-from salvor.run_errors import AnswerRefused, RunExists, UnknownRun, WrongState
+from salvor.run_errors import (
+    AnswerRefused,
+    RunExists,
+    RunInterrupted,
+    Unconfirmed,
+    UnknownRun,
+    WrongState,
+)
 from salvor.runtime.causes import causes
 from salvor.runtime.drive import Drive
 from salvor.runtime.host import Host
@@ -26,7 +33,7 @@ from salvor.runtime.session import Session
 from salvor.runtime.session_log import SESSION_HASH, is_session
 from salvor.runtime.targets import load_module, load_target, split_target
 from salvor.runtime.workflow import SINGLE, Definition, define, single_call
-from salvor.store_errors import Divergence, StoreError
+from salvor.store_errors import Divergence, StoreBusy, StoreError
 from salvor.tools.decorator import tool_meta
 from salvor.tools.function import FunctionTool, function_tool
 from salvor.values import JsonObject, JsonValue, as_json, canonical_json, parse_object
@@ -34,11 +41,15 @@ from salvor.values import JsonObject, JsonValue, as_json, canonical_json, parse_
 
 @dataclass(slots=True)
 class _Taken:
-    """A run that is this process's to drive; ``cause`` is why it got no further (C4)."""
+    """A run that is this process's to drive; ``cause`` is why it got no further (C4).
+
+    ``blameless``: it got no further through no fault of its own, and is due at once.
+    """
 
     fence: Fence
     head: Head
     cause: str | None = None
+    blameless: bool = False
 
     def ended(self, result: RunResult[Any]) -> RunResult[Any]:
         """Note what the drive came to."""
@@ -275,6 +286,9 @@ class Driving:
         taken = _Taken(fence, head)
         try:
             yield taken
+        except (RunInterrupted, Unconfirmed, StoreBusy):
+            taken.blameless = True  # the run did nothing to get nowhere
+            raise
         except Exception as error:
             taken.cause = causes(error)
             raise
@@ -282,11 +296,13 @@ class Driving:
             if not host.overtime.holds(fence):
                 host.keeper.remove(fence)
                 with anyio.CancelScope(shield=True):
-                    await self._release(fence, taken.cause)
+                    await self._release(taken)
 
-    async def _release(self, fence: Fence, cause: str | None) -> None:
+    async def _release(self, taken: _Taken) -> None:
         try:
-            await self._host.store.release(fence, cause=cause)
+            await self._host.store.release(
+                taken.fence, cause=taken.cause, blameless=taken.blameless
+            )
         except StoreError:
             return  # the lease runs out by itself
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from salvor.errors import Extent
 from salvor.events.claims import Claim, ClaimChange, ClaimId, ClaimState, OverruleClaim
-from salvor.events.records import ClaimEntry, LoggedClaim, Settlement
-from salvor.events.vocabulary import ToolCallCompleted
+from salvor.events.records import ClaimEntry, Head, LoggedClaim, Settlement
+from salvor.events.vocabulary import Event, ToolCallCompleted
 from salvor.events.words import EXTENTS, known
 from salvor.run_errors import ClaimRefused, UnknownClaim
 from salvor.runtime.claiming import settling
@@ -25,7 +26,10 @@ from salvor.runtime.resolve import (
     resolved,
 )
 from salvor.runtime.words import check_limit, check_words
+from salvor.store_errors import MalformedLog, TamperEvident
 from salvor.values import JsonValue, canonical_json, content_hash
+
+_UNREADABLE = "the log of the run that holds the key is damaged"
 
 
 class OperatorClaims:
@@ -86,7 +90,12 @@ class OperatorClaims:
         claim = await self.show(claim_id)
         entry = self._entry(claim, "release", reason, evidence, by)
         if claim.state == "held":
-            await self._resolve(claim, NotDone(worker_dead=worker_dead), entry)
+            if await self._look(claim) is None:
+                refuse_unless_dead(claim.id.scope, worker_dead, _UNREADABLE)
+                change = OverruleClaim(id=claim_id, generation=claim.generation, to="released")
+                await self._overrule(claim, change, entry, worker_dead=worker_dead)
+            else:
+                await self._resolve(claim, NotDone(worker_dead=worker_dead), entry)
         elif claim.state == "failed" and claim.extent != "yes":
             released = OverruleClaim(id=claim_id, generation=claim.generation, to="released")
             await self._overrule(claim, released, entry, worker_dead=worker_dead)
@@ -112,10 +121,11 @@ class OperatorClaims:
         """
         claim = await self.show(claim_id)
         entry = self._entry(claim, "settle", reason, evidence, by)
-        if claim.state == "held":
+        readable = await self._look(claim) is not None
+        if claim.state == "held" and readable:
             await self._resolve(claim, resolution, entry)
-        elif claim.state == "failed":
-            if isinstance(resolution, ResolvedOutput):
+        elif claim.state in ("held", "failed"):
+            if isinstance(resolution, ResolvedOutput) and readable:
                 await self._check(claim, resolution.output)
             await self._overrule(claim, _settled(claim, resolution), entry)
         else:
@@ -136,7 +146,7 @@ class OperatorClaims:
         overdue = self._operator.overdue(look, tool)
         completion, extent = resolved(intent, resolution, overdue=overdue)
         claims = settling(claim.id, completion, claim.run_id, extent)
-        await self._settle(look, (completion,), claims, entry)
+        await self._settle(look.head, look.last, (completion,), claims, entry)
 
     async def _check(self, claim: Claim, output: JsonValue) -> None:
         """See that an output is one of the tool whose call had the key: others will get it."""
@@ -146,39 +156,50 @@ class OperatorClaims:
     async def _overrule(
         self, claim: Claim, change: OverruleClaim, entry: ClaimEntry, *, worker_dead: bool = False
     ) -> None:
-        look = await self._operator.look(claim.run_id)
+        look = await self._look(claim)
+        if look is None:
+            head = await self._host.store.head(claim.run_id)
+            await self._settle(head, None, (), (replace(change, unreadable=True),), entry)
+            return
         call = look.state.open_call
         if change.to == "released" and call is not None and call.seq == claim.intent_seq:
             # Its run was ended by force perhaps, and nobody ever said that the body has (F2).
             refuse_unless_dead(call.tool, worker_dead, "its run was ended with the call open")
-        await self._settle(look, (), (change,), entry)
+        await self._settle(look.head, look.last, (), (change,), entry)
+
+    async def _look(self, claim: Claim) -> Look | None:
+        """The run that a claim is of; ``None`` if its log is damaged, and says nothing any more."""
+        try:
+            return await self._operator.look(claim.run_id)
+        except (TamperEvident, MalformedLog):
+            return None
 
     async def _settle(
         self,
-        look: Look,
+        head: Head,
+        last: Event | None,
         events: tuple[ToolCallCompleted, ...],
         claims: tuple[ClaimChange, ...],
         entry: ClaimEntry,
     ) -> None:
-        run_id = look.head.run_id
         rows = sealed_rows(
             events,
-            run_id=run_id,
-            length=look.head.length,
-            prev=look.head.head_hash,
-            last=look.last,
+            run_id=head.run_id,
+            length=head.length,
+            prev=head.head_hash,
+            last=last,
             clock=self._host.clock,
         )
         await self._host.store.settle(
             Settlement(
-                run_id=run_id,
-                length=look.head.length,
-                prev_hash=look.head.head_hash,
+                run_id=head.run_id,
+                length=head.length,
+                prev_hash=head.head_hash,
                 rows=rows,
                 nonce=self._host.ids.token(),
                 claims=claims,
-                due=self._host.clock.now() if events else look.head.due_at,
-                ends=look.head.ended,
+                due=self._host.clock.now(),
+                ends=head.ended,
                 entry=entry,
             )
         )

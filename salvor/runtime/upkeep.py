@@ -17,6 +17,7 @@ from salvor.events.skim import Skim, skim_log
 from salvor.events.vocabulary import Envelope
 from salvor.runtime.copies import PAGE, export_run, read_copy
 from salvor.runtime.host import Host
+from salvor.store_errors import LogError
 from salvor.values import format_instant, parse_run_id
 
 ANCHOR = "salvor.anchor.v1"
@@ -123,12 +124,19 @@ class Upkeep:
     async def forget(self, *, ended_before: datetime) -> list[str]:
         """Let go of the runs that ended before an instant; their ids.
 
-        Committed claims keep their outputs. Names do not outlive their runs: `Runtime.keyed` and
-        `Runtime.session` of a name whose run is gone begin anew.
+        Committed claims keep their outputs. Runs with a failed claim stay until that is settled or
+        released, and so do those whose log does not give back what a claim was committed with.
+        Names do not outlive their runs: `Runtime.keyed` and `Runtime.session` of a name whose run
+        is gone begin anew.
         """
         ids = [row.head.run_id async for row in self._rows(ended=True)]
-        store = self._host.store
-        return [one for one in ids if await store.forget(one, ended_before=ended_before)]
+        return [one for one in ids if await self._forgotten(one, ended_before)]
+
+    async def _forgotten(self, run_id: str, ended_before: datetime) -> bool:
+        try:
+            return await self._host.store.forget(run_id, ended_before=ended_before)
+        except LogError:  # `verify` tells of it; it stays, and no other run with it
+            return False
 
     async def _rows(self, *, ended: bool | None = None) -> AsyncIterator[RunRow]:
         after: str | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC
 from typing import Any
 
 from salvor.errors import Extent, JsonRefused, SalvorError, listed
@@ -12,21 +11,18 @@ from salvor.run_errors import (
     AnswerConflict,
     AnswerRefused,
     LeaseHeld,
-    NotYet,
     RunEnded,
     WrongState,
 )
-from salvor.runtime.driving import Driving, ended
-from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
-from salvor.runtime.operator import Abandonment, History, Operator, RunSummary, check_fits
+from salvor.runtime.operator import Abandonment, History, RunSummary, check_fits
 from salvor.runtime.operator_claims import OperatorClaims
-from salvor.runtime.outcome import Parked, RunResult
+from salvor.runtime.outcome import Parked
 from salvor.runtime.parked_value import misfits
 from salvor.runtime.parks import checked_name
 from salvor.runtime.resolve import Resolution, ResolvedOutput
-from salvor.runtime.session_log import is_session, rest_of
-from salvor.runtime.waking import Waking
+from salvor.runtime.session_log import is_session
+from salvor.runtime.wake_verbs import WakeVerbs
 from salvor.runtime.words import check_limit, check_words, too_large
 from salvor.runtime.workflow import Definition
 from salvor.store_errors import Conflict
@@ -34,13 +30,9 @@ from salvor.tools.function import FunctionTool
 from salvor.values import JsonValue, as_json, canonical_json, parse_run_id
 
 
-class Verbs(ABC):
+class Verbs(WakeVerbs):
     """The verbs of `Runtime` that make no call."""
 
-    _host: Host
-    _driving: Driving
-    _operator: Operator
-    _waking: Waking
     claims: OperatorClaims
 
     async def answer(
@@ -180,8 +172,8 @@ class Verbs(ABC):
             )
         cancel = Cancel(run_id=run_id, reason=reason, by=by, asked_at=self._host.clock.now())
         await self._host.store.cancel(cancel)
-        resting = look.state.park or look.state.sleep or is_session(look.envelopes)
-        if look.head.lease is None and resting:
+        between = look.state.open_call is None or is_session(look.envelopes)
+        if look.head.lease is None and (between or look.state.park or look.state.sleep):
             await self._end(look, cancel)
         return await self.state(run_id)
 
@@ -192,98 +184,6 @@ class Verbs(ABC):
             await self._waking.cancelled(look, first or cancel)
         except (AnswerConflict, Conflict, LeaseHeld, RunEnded):
             return
-
-    async def wake(self, run_id: str, workflow: Any = None) -> RunResult[Any]:
-        """Go on with a run whose time or signal has come, as a sweeper does.
-
-        Raises:
-            NotYet: it sleeps, and the instant has not come.
-            RunStuck: it got nowhere again and again; an operator's `resume` may go on.
-            LeaseHeld: somebody drives it.
-        """
-        run_id = parse_run_id(run_id)
-        look = await self._operator.look(run_id)
-        definition = self._definition(look, workflow)
-        if look.state.ended:
-            return ended(run_id, look.state, definition)
-        resting = look.parked()
-        if resting is not None and not await self._waking.woken(look):
-            if look.state.sleep is not None:
-                raise NotYet(run_id=run_id, until=look.state.sleep.wake_at)
-            return resting
-        look = await self._operator.look_again(look)
-        if definition is None:
-            return await self._session_rest(look)
-        state = look.state
-        del look, resting  # the drive reads for itself: one log at a time is in memory
-        return await self._go_on(run_id, state, definition, operator=False)
-
-    async def wake_due(self, *, limit: int = 100) -> dict[str, RunResult[Any] | SalvorError]:
-        """Wake every run that is due: one pass of a sweeper.
-
-        Returns:
-            By run, where it rests now, or the error that kept it from going on. Runs that
-            somebody else drives by now are left out.
-        """
-        check_limit(limit)
-        found: dict[str, RunResult[Any] | SalvorError] = {}
-        for run_id in await self._host.store.due(limit=limit):
-            try:
-                result = await self.wake(run_id)
-            except (LeaseHeld, NotYet):
-                continue
-            except SalvorError as error:
-                found[run_id] = error
-                continue
-            if isinstance(result, Parked) and result.waiting_for is None:
-                await self._put_off(run_id)
-            found[run_id] = result
-        return found
-
-    async def _put_off(self, run_id: str) -> None:
-        """A signal nobody waits for made the run due: its own time counts again."""
-        look = await self._operator.look(run_id)
-        now, due = self._host.clock.now(), look.head.due_at
-        if look.head.lease is None and due is not None and due <= now and look.parked():
-            await self._waking.put_off(look)
-
-    def _definition(self, look: Look, workflow: Any) -> Definition | None:
-        """The workflow that drives a run; a session has none, its loop is elsewhere (C7)."""
-        if not is_session(look.envelopes):
-            return self._driving.definition(look.state, workflow)
-        if workflow is not None:
-            raise WrongState(
-                f"run {look.head.run_id} is a session, which no workflow drives.",
-                hint="Open it with `runtime.session(name)`.",
-            )
-        return None
-
-    async def _session_rest(self, look: Look) -> RunResult[Any]:
-        """Where a session rests; it is not due again before its own time, or a new hint."""
-        run_id = look.head.run_id
-        cancel = None if look.state.ended else await self._host.store.cancelled(run_id)
-        if cancel is not None and look.state.status != "needs-reconciliation":
-            await self._waking.cancelled(look, cancel)
-            look = await self._operator.look_again(look)
-        if look.state.ended:
-            return ended(run_id, look.state, None)
-        await self._waking.put_off(look)
-        return rest_of(run_id, look.envelopes, look.state)
-
-    async def _go_on(
-        self,
-        run_id: str,
-        state: RunState,
-        definition: Definition,
-        *,
-        operator: bool = True,
-        accept_changes: bool = False,
-    ) -> RunResult[Any]:
-        if state.ended:
-            return ended(run_id, state, definition)
-        return await self._driving.resume(
-            definition, run_id, operator=operator, accept_changes=accept_changes
-        )
 
     async def resolve(
         self,

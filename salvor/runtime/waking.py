@@ -8,7 +8,7 @@ from typing import TypeAlias
 from salvor.events.claims import ClaimChange
 from salvor.events.fold import Park, Sleep
 from salvor.events.outputs import slept
-from salvor.events.records import Cancel, Settlement, Signal
+from salvor.events.records import Cancel, PutOff, Settlement, Signal
 from salvor.events.vocabulary import (
     TERMINAL,
     Event,
@@ -16,7 +16,7 @@ from salvor.events.vocabulary import (
     Resumed,
     SleepCompleted,
 )
-from salvor.run_errors import AnswerConflict, DeadlinePassed, NotYet
+from salvor.run_errors import AnswerConflict, DeadlinePassed, LeaseHeld, NotYet
 from salvor.runtime.claiming import abandoned_claim, ending_park
 from salvor.runtime.driving import Driving
 from salvor.runtime.ending import abandoning
@@ -26,6 +26,7 @@ from salvor.runtime.parked_value import misfits
 from salvor.runtime.parks import resumed_by
 from salvor.runtime.recorder import sealed_rows
 from salvor.runtime.session_log import is_session
+from salvor.store_errors import Conflict
 from salvor.values import JsonValue, parse_instant
 
 Resting: TypeAlias = Park | Sleep
@@ -165,6 +166,7 @@ class Waking:
         not_before: datetime | None = None,
         not_after: datetime | None = None,
         due: datetime | None = None,
+        put_off: PutOff | None = None,
         consumes: int | None = None,
         force: bool = False,
     ) -> None:
@@ -193,6 +195,7 @@ class Waking:
                 not_before=not_before,
                 not_after=not_after,
                 due=due,
+                put_off=put_off,
                 consumes=consumes,
                 ends=bool(events) and isinstance(events[-1], TERMINAL),
                 force=force,
@@ -200,7 +203,15 @@ class Waking:
         )
 
     async def put_off(self, look: Look) -> None:
-        """Say anew when a run that rests is due: it was looked at, and nothing was to do."""
-        state = look.state
+        """Say anew when a run that rests is due: it was looked at, and nothing was to do.
+
+        Whatever came meanwhile, and made it due, counts.
+        """
+        state, due = look.state, look.head.due_at
         at = state.sleep.wake_at if state.sleep else state.park.deadline if state.park else None
-        await self.settle(look, due=None if at is None else parse_instant(at))
+        then = None if at is None else parse_instant(at)
+        try:
+            # Where it is not due by an instant, its driver died: that is settled with it.
+            await self.settle(look, put_off=None if due is None else PutOff(seen=due, at=then))
+        except (Conflict, LeaseHeld):
+            return

@@ -63,7 +63,8 @@ def _taken(current: Claim | None, change: TakeClaim) -> Claim:
 
 
 def _overruled(current: Claim | None, change: OverruleClaim) -> Claim:
-    if current is None or current.state == "held" or current.generation != change.generation:
+    held = current is not None and current.state == "held" and not change.unreadable
+    if current is None or held or current.generation != change.generation:
         raise Conflict(
             f"the claim on {change.id.scope} {change.id.key} is not what it was when it was "
             "looked at; nothing was written."

@@ -8,7 +8,8 @@ from salvor.events.claims import Claim
 from salvor.events.codec import decode
 from salvor.events.outputs import output_at
 from salvor.events.records import Row
-from salvor.values import canonical_json
+from salvor.store_errors import TamperEvident
+from salvor.values import canonical_json, content_hash
 
 
 def committed_output(rows: Sequence[Row], claim: Claim) -> str | None:
@@ -17,6 +18,9 @@ def committed_output(rows: Sequence[Row], claim: Claim) -> str | None:
     Args:
         rows: The holder's log, or the part of it from the event before the completion.
         claim: The claim.
+
+    Raises:
+        TamperEvident: the log does not give back what the claim was committed with.
     """
     if claim.state != "committed" or claim.completion_seq is None:
         return None
@@ -26,4 +30,10 @@ def committed_output(rows: Sequence[Row], claim: Claim) -> str | None:
         if claim.completion_seq - 1 <= row.seq <= claim.completion_seq
     }
     found = output_at(events, claim.completion_seq)
-    return None if found is None else canonical_json(found.value)
+    if found is None or content_hash(found.value) != claim.output_hash:
+        raise TamperEvident(
+            run_id=claim.run_id,
+            seq=claim.completion_seq,
+            detail="it is not the output that its key was committed with",
+        )
+    return canonical_json(found.value)

@@ -139,18 +139,23 @@ class ConfirmWrite(Write[None]):
 class ReleaseWrite(Write[None]):
     """Ends a lease, if the fence is still the run's, and keeps why it ended."""
 
-    __slots__ = ("_cause", "_fence")
+    __slots__ = ("_cause", "_fence", "_unblamed_at")
 
-    def __init__(self, fence: Fence, cause: str | None = None) -> None:
+    def __init__(
+        self, fence: Fence, cause: str | None = None, *, unblamed_at: int | None = None
+    ) -> None:
         self._fence = fence
         self._cause = cause
+        self._unblamed_at = unblamed_at
 
     def run(self, db: sqlite3.Connection) -> None:
         """Take the driver off the head row."""
         fence = self._fence
         of = (fence.run_id, fence.epoch, fence.token)
         db.execute(sql.RELEASE, of)
-        if self._cause is not None:
+        if self._unblamed_at is not None:
+            db.execute(sql.UNBLAME, (self._unblamed_at, *of))
+        elif self._cause is not None:
             takeovers, text = db.execute(sql.CAUSES, (fence.run_id,)).fetchone() or (0, None)
             if takeovers:
                 causes = (*records.causes_of(text), self._cause)[-STUCK_AFTER:]

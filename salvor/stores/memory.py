@@ -105,13 +105,17 @@ class MemoryStore:
         with self._lock:
             self._fenced(fence)
 
-    async def release(self, fence: Fence, *, cause: str | None = None) -> None:
+    async def release(
+        self, fence: Fence, *, cause: str | None = None, blameless: bool = False
+    ) -> None:
         with self._lock:
             self._check_open()
             log = self._logs.get(fence.run_id)
             if log is not None and log.is_current(fence):
                 log.lease = None
-                if cause is not None:
+                if blameless:
+                    log.unblamed(self._now())
+                elif cause is not None:
                     log.blame(cause)
 
     def renew(self, fences: Collection[Fence], *, lease: float) -> set[Fence]:
@@ -295,8 +299,11 @@ class MemoryStore:
             log = self._find(run_id)
             if not log.ended or instant(log.rows[-1].recorded_at) >= ended_before:
                 return False
-            for claim in list(self._claims.values()):
-                if claim.run_id == run_id and claim.completion_seq is not None:
+            of_it = [claim for claim in self._claims.values() if claim.run_id == run_id]
+            if any(claim.state == "failed" for claim in of_it):
+                return False
+            for claim in of_it:
+                if claim.completion_seq is not None:
                     text = committed_output(log.rows, claim)
                     if text is not None:
                         self._outputs[claim.id] = text
@@ -356,14 +363,14 @@ class MemoryStore:
     def _write(
         self, log: MemoryLog, change: Append | Settlement, claims: Mapping[ClaimId, Claim]
     ) -> None:
-        log.write(change)
+        log.write(change, self._now())
         self._claims.update(claims)
         for one in change.claims:
             if isinstance(one, OverruleClaim):
                 self._outputs.pop(one.id, None)
                 if one.output is not None:
                     self._outputs[one.id] = one.output
-        ended = {one.id for one in change.claims if isinstance(one, SettleClaim)}
+        ended = {one.id for one in change.claims if isinstance(one, SettleClaim | OverruleClaim)}
         for other in self._logs.values() if ended else ():
             if other.wait is not None and other.wait.claim in ended:
                 other.wait = None

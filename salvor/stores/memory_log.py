@@ -48,6 +48,11 @@ class MemoryLog:
     causes: tuple[str, ...] = ()
 
     @property
+    def stuck(self) -> bool:
+        """Whether it got nowhere again and again (DURABILITY C4)."""
+        return self.takeovers >= STUCK_AFTER
+
+    @property
     def place(self) -> tuple[int, str]:
         """Where it stands in a listing."""
         return (self.rows[0].recorded_at if self.rows else LAST, self.run_id)
@@ -58,7 +63,7 @@ class MemoryLog:
 
     def due_since(self, now: datetime) -> datetime | None:
         """Since when somebody should look at the run; ``None``: nobody need."""
-        if self.ended or self.live(now) is not None:
+        if self.ended or self.stuck or self.live(now) is not None:
             return None
         if self.due_at is not None and self.due_at <= now:
             return self.due_at
@@ -92,6 +97,8 @@ class MemoryLog:
         if not settlement.force:
             self.refuse_live(now)
         self.check_end(settlement.length, settlement.prev_hash)
+        if settlement.put_off is not None and settlement.put_off.seen != self.due_at:
+            raise log_moved(self.run_id)
         untimely(settlement, now)
 
     def taken(self, lease: Lease, token: str, *, operator: bool) -> Fence:
@@ -109,9 +116,14 @@ class MemoryLog:
         causes = self.causes
         if self.lease is not None:
             causes = self._with(went_silent(self.lease.driver))
-        if self.takeovers >= STUCK_AFTER and not self.ended:
+        if self.stuck and not self.ended:
             raise RunStuck(run_id=self.run_id, takeovers=self.takeovers, causes=causes)
         self.takeovers, self.causes = self.takeovers + 1, causes
+
+    def unblamed(self, now: datetime) -> None:
+        """Take back a take-over that came to nothing through no fault of the run."""
+        self.takeovers = max(self.takeovers - 1, 0)
+        self.due_at = now
 
     def blame(self, cause: str) -> None:
         """Keep why a drive ended without a new event."""
@@ -126,13 +138,16 @@ class MemoryLog:
         self.token = token
         self.lease = None
 
-    def write(self, change: Append | Settlement) -> None:
+    def write(self, change: Append | Settlement, now: datetime) -> None:
         """Add the rows and what goes with them."""
         self.rows.extend(change.rows)
+        due = change.due
         if change.rows:
             self.head_hash = change.rows[-1].row_hash
-        self.wait = None
-        self.due_at = change.due
+            self.wait = None
+        elif isinstance(change, Settlement):
+            due = self.due_at if change.put_off is None else change.put_off.at
+        self.due_at = due if self.cancel is None else now
         self.ended = self.ended or change.ends
         self.takeovers, self.causes = 0, ()
         if change.consumes is not None:

@@ -171,8 +171,11 @@ class SqliteStore:
     async def confirm(self, fence: Fence) -> None:
         await self._writer.submit(ConfirmWrite(fence))
 
-    async def release(self, fence: Fence, *, cause: str | None = None) -> None:
-        await self._writer.submit(ReleaseWrite(fence, cause))
+    async def release(
+        self, fence: Fence, *, cause: str | None = None, blameless: bool = False
+    ) -> None:
+        unblamed_at = self._leases.now() if blameless else None
+        await self._writer.submit(ReleaseWrite(fence, cause, unblamed_at=unblamed_at))
 
     def renew(self, fences: Collection[Fence], *, lease: float) -> set[Fence]:
         length = int(lease * 1_000_000)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from salvor.events.records import STUCK_AFTER
+
 _HEAD_COLUMNS = (
     "runs.run_id, runs.epoch, runs.length, runs.head_hash,"
     " runs.lease_until, runs.driver, runs.pid, runs.host,"
@@ -34,21 +36,28 @@ RELEASE = (
     "UPDATE runs SET lease_until = NULL, driver = NULL, pid = NULL, host = NULL"
     " WHERE run_id = ? AND epoch = ? AND token = ?"
 )
+UNBLAME = (
+    "UPDATE runs SET takeovers = max(takeovers - 1, 0), due_at = ?"
+    " WHERE run_id = ? AND epoch = ? AND token = ?"
+)
 DRIVES = "SELECT 1 FROM runs WHERE driver = ? AND lease_until > ? LIMIT 1"
 
 # The fence of every append: it changes one row or the append is refused. A run that waits
-# is left alone, too: its wait has to be ended first. So is one with a cancel, if it is heeded.
+# is left alone, too: its wait has to be ended first. So is one with a cancel, if it is heeded;
+# if it is not, somebody has to look at the run soon.
 ADVANCE = (
-    "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = ?, due_at = ?, ended = ?,"
-    " takeovers = 0, causes = NULL WHERE id = ?"
-    " AND epoch = ? AND token = ? AND length = ? AND head_hash = ? AND waiting = 0"
-    " AND (cancelled = 0 OR NOT ?)"
+    "UPDATE runs SET length = ?1, head_hash = ?2, last_recorded_at = ?3,"
+    " due_at = CASE cancelled WHEN 0 THEN ?4 ELSE ?3 END, ended = ?5,"
+    " takeovers = 0, causes = NULL WHERE id = ?6"
+    " AND epoch = ?7 AND token = ?8 AND length = ?9 AND head_hash = ?10 AND waiting = 0"
+    " AND (cancelled = 0 OR NOT ?11)"
 )
 ENDS_AT = "SELECT 1 FROM runs WHERE id = ? AND length = ? AND head_hash = ?"
 FIRST_EVENT = "UPDATE runs SET first_recorded_at = ? WHERE id = ?"
 SETTLE = (
     "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = coalesce(?, last_recorded_at),"
-    " due_at = ?, ended = ended OR ?, takeovers = 0, causes = NULL, epoch = epoch + 1,"
+    " due_at = CASE cancelled WHEN 0 THEN ? ELSE ? END,"
+    " ended = ended OR ?, takeovers = 0, causes = NULL, epoch = epoch + 1,"
     " token = ?, lease_until = NULL, driver = NULL, pid = NULL, host = NULL WHERE id = ?"
 )
 INSERT_EVENT = (
@@ -127,9 +136,10 @@ RUNS = (
 # Two halves, each of which an index serves: an OR of them looks at every run.
 DUE = (
     f"SELECT {_HEAD_COLUMNS}, due_at FROM runs"
-    " WHERE due_at IS NOT NULL AND ended = 0 AND due_at <= ?1"
+    f" WHERE due_at IS NOT NULL AND ended = 0 AND due_at <= ?1 AND takeovers < {STUCK_AFTER}"
     f" UNION ALL SELECT {_HEAD_COLUMNS}, lease_until FROM runs"
-    " WHERE driver IS NOT NULL AND ended = 0 AND (due_at IS NULL OR due_at > ?1) ORDER BY 13, 1"
+    " WHERE driver IS NOT NULL AND ended = 0 AND (due_at IS NULL OR due_at > ?1)"
+    f" AND takeovers < {STUCK_AFTER} ORDER BY 13, 1"
 )
 
 RUN_TO_SIGNAL = "SELECT id, ended FROM runs WHERE run_id = ?"
@@ -187,6 +197,7 @@ COMMITTED_BY = (
     f"SELECT namespace, scope, key, {_CLAIM_COLUMNS} FROM claims"
     " WHERE run_id = ? AND state = 'committed' AND completion_seq IS NOT NULL"
 )
+FAILED_BY = "SELECT 1 FROM claims WHERE run_id = ? AND state = 'failed' LIMIT 1"
 OUTLIVE_LOG = (
     "UPDATE claims SET completion_seq = NULL WHERE namespace = ? AND scope = ? AND key = ?"
 )

@@ -172,6 +172,8 @@ class ForgetWrite(Write[bool]):
         key, ended, last = record
         if not ended or last >= self._before:
             return False
+        if db.execute(sql.FAILED_BY, (self._run_id,)).fetchone() is not None:
+            return False
         for claim in committed_by(db, self._run_id):
             assert claim.completion_seq is not None
             around = (key, claim.completion_seq - 1, claim.completion_seq)

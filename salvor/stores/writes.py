@@ -128,7 +128,8 @@ class SettleWrite(Write[None]):
         """Take over, write, answer and let go."""
         settlement = self._settlement
         head = self._checked_head(db)
-        db.execute(sql.END_WAIT, (self._key,))
+        if settlement.rows:
+            db.execute(sql.END_WAIT, (self._key,))
         db.execute(sql.SETTLE, self._settled(head))
         consume(db, self._key, settlement)
         entry = settlement.entry
@@ -148,11 +149,15 @@ class SettleWrite(Write[None]):
         """Parameters of ``SETTLE``."""
         settlement = self._settlement
         last = settlement.rows[-1] if settlement.rows else None
+        due = settlement.due
+        if last is None:
+            due = head.due_at if settlement.put_off is None else settlement.put_off.at
         return (
             head.length + len(settlement.rows),
             head.head_hash if last is None else last.row_hash,
             None if last is None else last.recorded_at,
-            None if settlement.due is None else micros(settlement.due),
+            None if due is None else micros(due),
+            self._leases.now(),
             settlement.ends,
             self._token,
             self._key,
@@ -180,6 +185,8 @@ class SettleWrite(Write[None]):
         if head.lease is not None and not settlement.force:
             raise lease_held(settlement.run_id, head.lease)
         if (head.length, head.head_hash) != (settlement.length, settlement.prev_hash):
+            raise log_moved(settlement.run_id)
+        if settlement.put_off is not None and settlement.put_off.seen != head.due_at:
             raise log_moved(settlement.run_id)
         untimely(settlement, self._leases.clock.now())
         return head

@@ -78,10 +78,12 @@ class CrashingStore:
         await self._store.settle(settlement)
         _crash_at(settlement.rows, "after")
 
-    async def release(self, fence: Fence, *, cause: str | None = None) -> None:
+    async def release(
+        self, fence: Fence, *, cause: str | None = None, blameless: bool = False
+    ) -> None:
         """Give a lease back, with a crash point before."""
         crash_here("release", "before")
-        await self._store.release(fence, cause=cause)
+        await self._store.release(fence, cause=cause, blameless=blameless)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)

@@ -23,7 +23,7 @@ from salvor.events.claims import Claim, MoveClaim
 from salvor.events.records import LateResult
 from salvor.run_errors import AnswerConflict, LeaseHeld, UnknownRun
 from salvor.store_errors import Conflict, Fenced
-from salvor.testing import store_checks_parks, store_checks_upkeep
+from salvor.testing import store_checks_operators, store_checks_parks, store_checks_upkeep
 from salvor.testing.store_log import HERE, KEY, THERE, Log, raised, start_log, texts
 from salvor.testing.store_opened import Check, MakeStore, checks_in, opened
 
@@ -362,6 +362,7 @@ async def s14_a_late_result_is_kept_beside_others(make: MakeStore) -> None:
 CHECKS: tuple[Check, ...] = (
     *checks_in(globals()),
     *store_checks_parks.CHECKS,
+    *store_checks_operators.CHECKS,
     *store_checks_upkeep.CHECKS,
 )
 """One for each clause, and more than one where a clause says several things."""

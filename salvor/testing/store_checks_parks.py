@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from salvor.clock import Clock
-from salvor.events.records import Cancel, Signal
+from salvor.events.records import Cancel, PutOff, Signal
 from salvor.run_errors import (
     AnswerConflict,
     DeadlinePassed,
@@ -172,24 +172,62 @@ async def s18_runs_are_due_by_the_clock_of_the_store(make: MakeStore) -> None:
 
 
 async def s18_a_settlement_says_anew_when_its_run_is_due(make: MakeStore) -> None:
-    """S18: also one without rows, which changes nothing else but the epoch."""
+    """S18: but one without rows leaves that as it is, unless it puts the run off."""
     async with opened(make) as (store, clock):
         log = await start_log(store, "run-1")
         await store.release(log.fence)
-        await store.settle(log.settled(due=clock.now()))
-        assert list(await store.due()) == ["run-1"]
-        await store.settle(log.settled("a", due=clock.now()))
+        due, soon = clock.now(), clock.now() + timedelta(seconds=5)
+        await store.settle(log.settled(due=due))
+        assert (await store.head("run-1")).due_at is None
+        await store.settle(log.settled("a", due=due))
         log.advance("a")
-        await store.settle(log.settled("b", due=clock.now() + timedelta(seconds=5)))
-        log.advance("b")
-        assert list(await store.due()) == []
-        await store.settle(log.settled(due=clock.now()))
-        assert list(await store.due()) == ["run-1"]
         await store.settle(log.settled())
+        assert list(await store.due()) == ["run-1"]
+        await store.settle(log.settled(put_off=PutOff(seen=due, at=soon)))
         assert list(await store.due()) == []
+        again = log.settled(put_off=PutOff(seen=due, at=None))
+        await raised(Conflict, store.settle(again))
+        assert (await store.head("run-1")).due_at == soon
+        await store.settle(log.settled("b"))
+        log.advance("b")
         head = await store.head("run-1")
-        assert (head.length, head.epoch, head.lease) == (2, 6, None)
+        assert (head.length, head.epoch, head.lease, head.due_at) == (2, 6, None, None)
         assert await texts(store, "run-1") == ["a", "b"]
+
+
+async def s18_a_run_with_a_cancel_is_due_whatever_is_written_to_it(make: MakeStore) -> None:
+    """S18: until it ends, somebody has to see to it."""
+    async with opened(make) as (store, clock):
+        log = await start_log(store, "run-1")
+        await log.append("a")
+        await store.cancel(Cancel(run_id="run-1", reason=None, by=None, asked_at=clock.now()))
+        await log.append_with("b", due=clock.now() + timedelta(days=1))
+        await store.release(log.fence)
+        assert list(await store.due()) == ["run-1"]
+        await store.settle(log.settled("c", due=clock.now() + timedelta(days=1)))
+        log.advance("c")
+        assert list(await store.due()) == ["run-1"]
+        head = await store.head("run-1")
+        assert head.due_at is not None
+        await store.settle(log.settled(put_off=PutOff(seen=head.due_at, at=None)))
+        assert list(await store.due()) == ["run-1"]
+        await store.settle(log.settled("d", ends=True))
+        assert list(await store.due()) == []
+
+
+async def s12_a_word_on_another_claim_ends_no_wait(make: MakeStore) -> None:
+    """S12: a settlement without rows leaves the run where it waits."""
+    async with opened(make) as (store, _):
+        holder, waiting = await start_log(store, "run-1"), await start_log(store, "run-2")
+        await waiting.append("a")
+        await holder.append("a", claims=(holder.take(),))
+        assert await store.wait(waiting.fence, KEY, tool="t")
+        await store.release(waiting.fence)
+        await store.settle(waiting.settled())
+        (row,) = [one for one in await store.runs() if one.head.run_id == "run-2"]
+        assert row.wait is not None
+        await holder.append("b", claims=(holder.settle(0),))
+        assert list(await store.due()) == ["run-2"]
 
 
 async def s19_a_settlement_is_held_against_the_clock(make: MakeStore) -> None:

@@ -1,4 +1,4 @@
-"""Checks of a store: stuck runs, an operator's word on claims, copies, retention (S20 to S24)."""
+"""Checks of a store: restores, copies and retention (S22 to S24)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import anyio
-
 from salvor.events.chain import GENESIS, row_hash
-from salvor.events.claim_log import check_claim_log
-from salvor.events.claims import Claim, ClaimChange, OverruleClaim
+from salvor.events.claims import Claim, OverruleClaim
 from salvor.events.codec import encode
 from salvor.events.records import (
-    STUCK_AFTER,
     Cancel,
-    ClaimEntry,
     LateResult,
     Row,
     RunCopy,
@@ -30,125 +25,11 @@ from salvor.events.vocabulary import (
     ToolCallCompleted,
     ToolCallRequested,
 )
-from salvor.run_errors import AnswerConflict, RunExists, RunStuck, Unconfirmed, UnknownRun
-from salvor.store_errors import Conflict, StoreUnavailable
-from salvor.testing.store_log import HERE, KEY, THERE, Log, raised, start_log, texts
+from salvor.run_errors import AnswerConflict, RunExists, Unconfirmed, UnknownRun
+from salvor.store_errors import Conflict, StoreUnavailable, TamperEvident
+from salvor.testing.store_log import HERE, KEY, Log, raised, start_log, texts
 from salvor.testing.store_opened import Check, MakeStore, checks_in, opened
-
-
-async def s20_a_run_that_gets_nowhere_is_stuck_for_all_but_an_operator(make: MakeStore) -> None:
-    """S20: five take-overs without an event, each with its cause."""
-    async with opened(make) as (store, clock):
-        log = await start_log(store, "run-1")
-        await log.append("a")
-        clock.move(31)
-        for n in range(STUCK_AFTER):
-            fence, head = await store.take_over("run-1", HERE, lease=30.0, operator=False)
-            assert (head.takeovers, head.stuck) == (n + 1, n + 1 == STUCK_AFTER)
-            if n % 2:
-                await store.release(fence, cause=f"cause {n}")
-            else:
-                clock.move(31)
-        stuck = await raised(RunStuck, store.take_over("run-1", HERE, lease=30.0, operator=False))
-        silent = "process 101 on here.example ended without a word"
-        assert list(stuck.causes) == [silent, "cause 1", silent, "cause 3", silent]
-        before = await store.head("run-1")
-        await raised(RunStuck, store.take_over("run-1", HERE, lease=30.0, operator=False))
-        assert await store.head("run-1") == before
-        _, head = await store.take_over("run-1", THERE, lease=30.0)
-        assert (head.takeovers, head.causes, head.stuck) == (1, (), False)
-
-
-async def s20_an_event_begins_the_count_anew(make: MakeStore) -> None:
-    """S20: of whoever writes it."""
-    async with opened(make) as (store, _):
-        log = await start_log(store, "run-1")
-        await log.append("a")
-        for _ in range(STUCK_AFTER - 1):
-            await store.release(log.fence, cause="broke")
-            log.fence, _head = await store.take_over("run-1", HERE, lease=30.0, operator=False)
-        assert (await store.head("run-1")).takeovers == STUCK_AFTER - 1
-        await log.append("b")
-        head = await store.head("run-1")
-        assert (head.takeovers, head.causes) == (0, ())
-
-
-async def s21_an_operator_overrules_a_claim_that_nobody_holds(make: MakeStore) -> None:
-    """S21: only the generation that was looked at; the output is kept; the log is a chain."""
-    async with opened(make) as (store, clock):
-        log = await start_log(store, "run-1")
-        await log.append("intent", claims=(log.take(),))
-        entry = said(clock.now())
-        released = OverruleClaim(id=KEY, generation=1, to="released")
-        await store.release(log.fence)
-        await raised(Conflict, store.settle(log.settled(claims=(released,), entry=entry)))
-        await store.settle(
-            log.settled("end", claims=(log.settle(0, "failed", extent="unknown"),), entry=entry)
-        )
-        log.advance("end")
-        wrong = replace(released, generation=2)
-        await raised(Conflict, store.settle(log.settled(claims=(wrong,), entry=entry)))
-        paid = OverruleClaim(
-            id=KEY, generation=1, to="committed", output='{"paid":1}', output_hash="h"
-        )
-        await store.settle(log.settled(claims=(paid,), entry=replace(entry, verb="settle")))
-        claim = await store.claim(KEY)
-        assert claim is not None
-        assert (claim.state, claim.output_hash, claim.completion_seq) == ("committed", "h", None)
-        assert await store.settled_output(claim) == '{"paid":1}'
-        assert await texts(store, "run-1") == ["intent", "end"]
-        rows = await store.claim_log()
-        assert [(row.n, row.state_before, row.state_after) for row in rows] == [
-            (1, "held", "failed"),
-            (2, "failed", "committed"),
-        ]
-        assert [row.entry.verb for row in rows] == ["release", "settle"]
-        assert rows[0].entry == entry
-        assert check_claim_log(rows) == rows[-1].row_hash
-        assert list(await store.claim_log(after=1)) == list(rows[1:])
-
-
-async def s21_an_output_goes_with_the_word_that_gave_it(make: MakeStore) -> None:
-    """S21: what is overruled again, or taken and committed again, is not what it was."""
-    async with opened(make) as (store, clock):
-        log = await start_log(store, "run-1")
-        await log.append("intent", claims=(log.take(effect="idempotent"),))
-        await log.append("end", claims=(log.settle(0, "failed", extent="unknown"),))
-        await store.release(log.fence)
-        paid = OverruleClaim(id=KEY, generation=1, to="committed", output="1", output_hash="h")
-        unknown = OverruleClaim(id=KEY, generation=1, to="failed", extent="unknown")
-        for word, kept in ((paid, "1"), (unknown, None)):
-            entry = said(clock.now())
-            await store.settle(log.settled(claims=(word,), entry=entry))
-            claim = await store.claim(KEY)
-            assert claim is not None
-            assert await store.settled_output(claim) == kept
-
-
-async def s21_an_append_that_overrules_stops_no_other(make: MakeStore) -> None:
-    """S21, S6: among others that arrive with it."""
-    async with opened(make) as (store, _):
-        logs = [await start_log(store, f"run-{number}") for number in range(5)]
-        await logs[0].append("intent", claims=(logs[0].take(),))
-        await logs[0].append("end", claims=(logs[0].settle(0, "failed", extent="no"),))
-        released = OverruleClaim(id=KEY, generation=1, to="released")
-        outcomes: list[object] = []
-
-        async def add(number: int, claims: tuple[ClaimChange, ...]) -> None:
-            try:
-                outcomes.append(await logs[number].append("more", claims=claims))
-            except Conflict:
-                outcomes.append(number)
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(add, 0, (released,))
-            group.start_soon(add, 1, (replace(released, generation=2),))
-            for number in (2, 3, 4):
-                group.start_soon(add, number, ())
-        assert sorted(outcomes, key=str) == [1, None, None, None, None]
-        claim = await store.claim(KEY)
-        assert claim is not None
-        assert claim.state == "released"
+from salvor.values import content_hash
 
 
 async def s22_a_restored_store_takes_no_keys_until_it_is_confirmed(make: MakeStore) -> None:
@@ -244,6 +125,21 @@ async def s23_a_claim_that_stands_here_keeps_the_run_out(make: MakeStore) -> Non
         await raised(UnknownRun, store.head("run-9"))
 
 
+async def s24_a_run_with_a_failed_claim_stays(make: MakeStore) -> None:
+    """S24: until an operator said what became of it."""
+    async with opened(make) as (store, clock):
+        log = await start_log(store, "run-1")
+        await log.append("a", claims=(log.take(),))
+        await log.append("b", claims=(log.settle(0, "failed", extent="unknown"),))
+        await log.append_with("c", ends=True)
+        await store.release(log.fence)
+        later = clock.now() + timedelta(days=1)
+        assert not await store.forget("run-1", ended_before=later)
+        released = OverruleClaim(id=KEY, generation=1, to="released")
+        await store.settle(log.settled(claims=(released,), ends=True))
+        assert await store.forget("run-1", ended_before=later)
+
+
 async def s24_a_run_that_ended_long_ago_can_go_but_its_claims_stay(make: MakeStore) -> None:
     """S24: with what they were committed with; others stay whole."""
     async with opened(make) as (store, clock):
@@ -251,7 +147,7 @@ async def s24_a_run_that_ended_long_ago_can_go_but_its_claims_stay(make: MakeSto
         started, asked, done, ended = (row.envelope for row in ended_run("run-1"))
         await log.append(started)
         await log.append(asked, claims=(log.take(),))
-        await log.append(done, claims=(log.settle(1),))
+        await log.append(done, claims=(log.settle(1, output_hash=content_hash({"paid": True})),))
         later = clock.now() + timedelta(days=1000)
         assert not await store.forget("run-1", ended_before=later)
         await log.append_with(ended, ends=True)
@@ -272,17 +168,18 @@ async def s24_a_run_that_ended_long_ago_can_go_but_its_claims_stay(make: MakeSto
         assert again.fence.epoch == 1
 
 
-def said(at: datetime) -> ClaimEntry:
-    """What an operator says of `KEY`."""
-    return ClaimEntry(
-        id=KEY,
-        generation=1,
-        verb="release",
-        reason="the bank says no",
-        evidence="ticket 7",
-        by="desk",
-        at=at,
-    )
+async def s24_a_run_that_does_not_give_back_its_output_stays(make: MakeStore) -> None:
+    """S24: it is not what its claim was committed with."""
+    async with opened(make) as (store, clock):
+        log = await start_log(store, "run-1")
+        started, asked, done, ended = (row.envelope for row in ended_run("run-1"))
+        await log.append(started)
+        await log.append(asked, claims=(log.take(),))
+        await log.append(done, claims=(log.settle(1, output_hash=content_hash({"paid": False})),))
+        await log.append_with(ended, ends=True)
+        later = clock.now() + timedelta(days=1000)
+        await raised(TamperEvident, store.forget("run-1", ended_before=later))
+        assert await texts(store, "run-1") == [started, asked, done, ended]
 
 
 def rows_of(run_id: str, *found: str) -> tuple[Row, ...]:
