@@ -13,7 +13,7 @@ from salvor.events.fold import Park, fold
 from salvor.events.log import read_log, read_on
 from salvor.events.records import Driver, LateResult, RunRow, Wait
 from salvor.events.skim import Entry, skim_log
-from salvor.events.vocabulary import Envelope, RunAbandoned, UnresolvedWrite
+from salvor.events.vocabulary import Envelope, Resumed, RunAbandoned, UnresolvedWrite
 from salvor.events.words import EXTENTS, known
 from salvor.run_errors import AnswerConflict, AnswerRefused, OutputMisfit, RunEnded, WrongState
 from salvor.runtime.claiming import abandoned_claim, settling
@@ -126,11 +126,12 @@ class Operator:
         """The park that an answer is for, if the answer fits its recorded schema.
 
         Raises:
-            WrongState: the run waits for no person's answer.
-            AnswerConflict: it waits at another park than the one that is named.
+            WrongState: the run waits for no person's answer, or asks nothing at that position.
+            AnswerConflict: the park that is named was answered before.
             AnswerRefused: with all violations.
         """
         run_id, park = look.head.run_id, look.state.park
+        refuse_answered(look, park_seq)
         if park is None:
             raise WrongState(
                 f"run {run_id} waits for no answer, it is {look.state.status}.",
@@ -142,7 +143,10 @@ class Operator:
                 hint=f"`salvor signal {run_id} {park.signal}` sends it.",
             )
         if park_seq is not None and park_seq != park.seq:
-            raise AnswerConflict(run_id=run_id, park_seq=park_seq)
+            raise WrongState(
+                f"run {run_id} asks nothing at event {park_seq}, it waits at event {park.seq}.",
+                hint="Nothing was recorded.",
+            )
         check_fits(run_id, park, answer)
         return park
 
@@ -274,6 +278,19 @@ def check_output(run_id: str, output: JsonValue, tool: FunctionTool | None) -> N
         except OutputRefused as error:
             problems = (Problem(pointer="", expected=tool.name + "'s output", got=error.message),)
     raise OutputMisfit(run_id=run_id, tool=tool.name, problems=problems)
+
+
+def refuse_answered(look: Look, park_seq: int | None) -> None:
+    """Refuse an answer to a park that has one, wherever its run stands by now (D1).
+
+    Raises:
+        AnswerConflict: somebody or something answered first.
+    """
+    if park_seq is None:
+        return
+    for envelope in look.envelopes:
+        if isinstance(envelope.event, Resumed) and envelope.event.answers == park_seq:
+            raise AnswerConflict(run_id=look.head.run_id, park_seq=park_seq)
 
 
 def check_fits(run_id: str, park: Park, answer: JsonValue) -> None:

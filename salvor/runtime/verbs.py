@@ -15,7 +15,7 @@ from salvor.run_errors import (
     WrongState,
 )
 from salvor.runtime.looking import Look
-from salvor.runtime.operator import Abandonment, History, RunSummary, check_fits
+from salvor.runtime.operator import Abandonment, History, RunSummary, check_fits, refuse_answered
 from salvor.runtime.operator_claims import OperatorClaims
 from salvor.runtime.outcome import Parked
 from salvor.runtime.parked_value import misfits
@@ -72,8 +72,17 @@ class Verbs(WakeVerbs):
                 await self._driving.check_answer(definition, look, answer)
         else:
             self._check_value(look, found, answer)
-        await self._waking.answered(look, found, answer, by=by)
+        await self._record_answer(look, found, answer, by)
         return await self._operator.look_again(look)
+
+    async def _record_answer(
+        self, look: Look, park: Park, answer: JsonValue, by: str | None
+    ) -> None:
+        try:
+            await self._waking.answered(look, park, answer, by=by)
+        except (Conflict, LeaseHeld):
+            refuse_answered(await self._operator.look_again(look), park.seq)
+            raise
 
     async def approve(
         self,
@@ -92,6 +101,7 @@ class Verbs(WakeVerbs):
         """
         check_words(name=by, note=note)
         look = await self._operator.look(parse_run_id(run_id))
+        refuse_answered(look, park)
         if look.state.park is None or not look.state.park.wants_approval:
             raise WrongState(
                 f"run {run_id} asks for no approval, it is {look.state.status}.",
@@ -106,7 +116,7 @@ class Verbs(WakeVerbs):
             }
         )
         found = self._operator.check_answer(look, said, park)
-        await self._waking.answered(look, found, said, by=by)
+        await self._record_answer(look, found, said, by)
         return await self.state(run_id)
 
     async def signal(

@@ -154,14 +154,21 @@ async def test_d2_the_second_of_two_people_is_told(runtime: Runtime) -> None:
     assert isinstance(parked, Parked)
     await runtime.approve(parked.run_id, False, park=parked.park_seq, by="ada")
 
-    with pytest.raises(WrongState, match="asks for no approval"):
+    with pytest.raises(AnswerConflict):
         await runtime.approve(parked.run_id, True, park=parked.park_seq, by="eve")
+    with pytest.raises(WrongState, match="asks for no approval"):
+        await runtime.approve(parked.run_id, True, by="eve")
+    done = await runtime.resume(parked.run_id, paying)
+    assert isinstance(done, Completed)
+    for said in (True, False):
+        with pytest.raises(AnswerConflict):
+            await runtime.approve(parked.run_id, said, park=parked.park_seq, by="eve")
 
 
 async def test_d1_an_approval_names_its_park(runtime: Runtime) -> None:
     parked = await runtime.run(paying, 1000)
 
-    with pytest.raises(AnswerConflict):
+    with pytest.raises(WrongState, match="asks nothing at event 7"):
         await runtime.approve(parked.run_id, True, park=7, by="ada")
     assert (await runtime.state(parked.run_id)).status == "suspended"
 

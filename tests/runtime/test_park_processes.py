@@ -95,9 +95,7 @@ def test_d1_a_second_answer_never_reaches_the_next_park(start_worker: StartWorke
 
         won = [index for index, (answer, _) in enumerate(told) if isinstance(answer, list)]
         assert len(won) == 1
-        assert _refusals([answer for answer, _ in told]) <= {
-            "answer_conflict", "conflict", "lease_held", "wrong_state",
-        }  # fmt: skip
+        assert _refusals([answer for answer, _ in told]) == {"answer_conflict"}
         assert workers[0].do("wake", run_id) == ["Parked"]
         assert workers[0].do("answer", run_id, "second", 3) == ["RunState"]
         assert workers[0].do("wake", run_id) == ["Completed", [f"answer {won[0]}", "second"]]
@@ -119,7 +117,7 @@ def test_d4_answer_deadline_and_cancel_race_and_one_wins(
 
         assert _refusals([answered]) <= {
             "answer_conflict", "conflict", "deadline_passed", "lease_held", "run_ended",
-            "wrong_state",
+            "wrong_state",  # the cancel was first
         }  # fmt: skip
         while isinstance(end := workers[0].do("wake", run_id), dict):
             assert end["error"] in ("lease_held", "not_yet")

@@ -3,6 +3,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, field_validator
 
+from salvor.clock import SystemClock
+from salvor.events.records import Settlement
 from salvor.events.vocabulary import Resumed
 from salvor.run_errors import AnswerConflict, AnswerRefused, WrongState
 from salvor.runtime.outcome import Completed, Parked
@@ -10,6 +12,8 @@ from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
 from salvor.store_errors import Conflict, Divergence
+from salvor.stores.memory import MemoryStore
+from tests.runtime.conftest import MakeRuntime
 
 pytestmark = pytest.mark.anyio
 
@@ -94,6 +98,49 @@ async def test_d1_the_second_answer_to_one_park_is_refused(runtime: Runtime) -> 
     with pytest.raises((AnswerConflict, Conflict)):
         await runtime._waking.answered(seen, seen.state.park, {"approved": False})
     assert len((await runtime.history(parked.run_id)).envelopes) == 3
+
+
+@workflow
+async def asking_twice(run: Run) -> list[str]:
+    return [await run.suspend("first?", str), await run.suspend("second?", str)]
+
+
+@pytest.mark.parametrize("stands", ["due", "at the next question", "ended"])
+async def test_d1_who_answers_second_is_told_so_wherever_the_run_stands_by_then(
+    runtime: Runtime, stands: str
+) -> None:
+    parked = await runtime.run(asking_twice)
+    await runtime.answer(parked.run_id, "ada's", park=1)
+    if stands != "due":
+        await runtime.resume(parked.run_id, asking_twice)
+    if stands == "ended":
+        await runtime.resume(parked.run_id, asking_twice, answer="second")
+
+    with pytest.raises(AnswerConflict, match="event 1"):
+        await runtime.answer(parked.run_id, "eve's", park=1)
+
+
+async def test_d1_who_is_beaten_while_the_answer_is_written_is_told_so(
+    make_runtime: MakeRuntime,
+) -> None:
+    class Racing(MemoryStore):
+        first: Settlement | None = None
+
+        async def settle(self, settlement: Settlement) -> None:
+            if self.first is None:
+                self.first = settlement
+                await other.answer(settlement.run_id, "eve's", park=1)
+            await super().settle(settlement)
+
+    store = Racing(clock=SystemClock())
+    runtime, other = make_runtime(store), make_runtime(store)
+    parked = await runtime.run(asking_twice)
+
+    with pytest.raises(AnswerConflict):
+        await runtime.answer(parked.run_id, "ada's", park=1)
+    event = (await runtime.history(parked.run_id)).envelopes[2].event
+    assert isinstance(event, Resumed)
+    assert event.input == "eve's"
 
 
 async def test_an_answer_to_a_run_that_waits_for_none_is_refused(runtime: Runtime) -> None:
