@@ -46,8 +46,9 @@ class Store(Protocol):
     S6.  One append that is refused leaves no trace and stops no other.
     S7.  `renew` extends the leases of the fences it is given, from any thread, and returns
          those it could not: they are lost. It never blocks on a running append's caller.
-    S8.  `release` ends the lease after all appends submitted before it; a void fence is
-         left alone. `confirm` raises `Fenced` unless the fence is still the run's.
+    S8.  `release` ends the lease after all appends submitted before it; a void fence, or
+         one that was released, is left alone. `confirm` raises `Fenced` unless the fence is
+         still the run's.
     S9.  `settle` takes the run over, writes the rows, claim changes and answer, and leaves
          no lease, in one transaction. `LeaseHeld` while a lease lives, unless ``force``;
          `AnswerConflict` when ``answers`` was answered before; `Conflict` when the log is
@@ -76,11 +77,11 @@ class Store(Protocol):
     S17. `cancel` keeps the first cancel of a run and makes the run due; after the end:
          `RunEnded`. `append` with ``heeds_cancel`` returns it instead of writing.
     S18. ``due`` of an append, or of a settlement with rows, replaces the run's ``due_at``;
-         while a cancel stands the run is due at once instead. A settlement without rows
-         leaves it, except to put the run off: `Conflict` if it is not due when that says.
-         `due` lists runs that have not ended, have no live lease and are not stuck: those
-         whose ``due_at`` has passed by the store's clock, and those whose driver ended
-         without a word; longest due first.
+         but a run stays due since its cancel. A settlement without rows leaves it, except to
+         put the run off: `Conflict` if it is not due when that says. `due` lists runs that
+         have not ended, have no live lease and are not stuck: those whose ``due_at`` has
+         passed by the store's clock, and those whose driver ended without a word; longest
+         due first.
     S19. `settle` refuses with `NotYet` before ``not_before`` and with `DeadlinePassed` after
          ``not_after``, by the store's clock.
     S20. Take-overs since the last event are counted, with the causes of the last five: what

@@ -152,7 +152,8 @@ class ReleaseWrite(Write[None]):
         """Take the driver off the head row."""
         fence = self._fence
         of = (fence.run_id, fence.epoch, fence.token)
-        db.execute(sql.RELEASE, of)
+        if not db.execute(sql.RELEASE, of).rowcount:
+            return  # it was released before, or somebody else has the run
         if self._unblamed_at is not None:
             db.execute(sql.UNBLAME, (self._unblamed_at, *of))
         elif self._cause is not None:

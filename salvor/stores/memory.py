@@ -111,7 +111,7 @@ class MemoryStore:
         with self._lock:
             self._check_open()
             log = self._logs.get(fence.run_id)
-            if log is not None and log.is_current(fence):
+            if log is not None and log.lease is not None and log.is_current(fence):
                 log.lease = None
                 if blameless:
                     log.unblamed(self._now())
@@ -207,7 +207,7 @@ class MemoryStore:
             if claim is None or claim.state != "held" or claim.run_id == fence.run_id:
                 return False
             log.takeovers, log.causes = 0, ()
-            log.due_at = self._now() if log.cancel else None
+            log.due_at = log.due_at if log.cancel else None
             log.wait = Wait(
                 run_id=fence.run_id,
                 claim=claim_id,
@@ -302,13 +302,12 @@ class MemoryStore:
             of_it = [claim for claim in self._claims.values() if claim.run_id == run_id]
             if any(claim.state == "failed" for claim in of_it):
                 return False
-            for claim in of_it:
-                if claim.completion_seq is not None:
-                    text = committed_output(log.rows, claim)
-                    if text is not None:
-                        self._outputs[claim.id] = text
-                        # A run of that id may be begun anew, and its log is another one.
-                        self._claims[claim.id] = replace(claim, completion_seq=None)
+            kept = [(claim, committed_output(log.rows, claim)) for claim in of_it]
+            for claim, text in kept:
+                if text is not None:
+                    self._outputs[claim.id] = text
+                    # A run of that id may be begun anew, and its log is another one.
+                    self._claims[claim.id] = replace(claim, completion_seq=None)
             del self._logs[run_id]
             self._late.pop(run_id, None)
             return True
@@ -363,7 +362,7 @@ class MemoryStore:
     def _write(
         self, log: MemoryLog, change: Append | Settlement, claims: Mapping[ClaimId, Claim]
     ) -> None:
-        log.write(change, self._now())
+        log.write(change)
         self._claims.update(claims)
         for one in change.claims:
             if isinstance(one, OverruleClaim):

@@ -138,7 +138,7 @@ class MemoryLog:
         self.token = token
         self.lease = None
 
-    def write(self, change: Append | Settlement, now: datetime) -> None:
+    def write(self, change: Append | Settlement) -> None:
         """Add the rows and what goes with them."""
         self.rows.extend(change.rows)
         due = change.due
@@ -147,7 +147,8 @@ class MemoryLog:
             self.wait = None
         elif isinstance(change, Settlement):
             due = self.due_at if change.put_off is None else change.put_off.at
-        self.due_at = due if self.cancel is None else now
+        if self.cancel is None:
+            self.due_at = due
         self.ended = self.ended or change.ends
         self.takeovers, self.causes = 0, ()
         if change.consumes is not None:

@@ -34,7 +34,7 @@ BLAME = "UPDATE runs SET causes = ? WHERE run_id = ? AND epoch = ? AND token = ?
 CAUSES = "SELECT takeovers, causes FROM runs WHERE run_id = ?"
 RELEASE = (
     "UPDATE runs SET lease_until = NULL, driver = NULL, pid = NULL, host = NULL"
-    " WHERE run_id = ? AND epoch = ? AND token = ?"
+    " WHERE run_id = ? AND epoch = ? AND token = ? AND driver IS NOT NULL"
 )
 UNBLAME = (
     "UPDATE runs SET takeovers = max(takeovers - 1, 0), due_at = ?"
@@ -44,19 +44,19 @@ DRIVES = "SELECT 1 FROM runs WHERE driver = ? AND lease_until > ? LIMIT 1"
 
 # The fence of every append: it changes one row or the append is refused. A run that waits
 # is left alone, too: its wait has to be ended first. So is one with a cancel, if it is heeded;
-# if it is not, somebody has to look at the run soon.
+# if it is not, the run stays due since it was cancelled.
 ADVANCE = (
-    "UPDATE runs SET length = ?1, head_hash = ?2, last_recorded_at = ?3,"
-    " due_at = CASE cancelled WHEN 0 THEN ?4 ELSE ?3 END, ended = ?5,"
-    " takeovers = 0, causes = NULL WHERE id = ?6"
-    " AND epoch = ?7 AND token = ?8 AND length = ?9 AND head_hash = ?10 AND waiting = 0"
-    " AND (cancelled = 0 OR NOT ?11)"
+    "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = ?,"
+    " due_at = CASE cancelled WHEN 0 THEN ? ELSE due_at END, ended = ended OR ?,"
+    " takeovers = 0, causes = NULL WHERE id = ?"
+    " AND epoch = ? AND token = ? AND length = ? AND head_hash = ? AND waiting = 0"
+    " AND (cancelled = 0 OR NOT ?)"
 )
 ENDS_AT = "SELECT 1 FROM runs WHERE id = ? AND length = ? AND head_hash = ?"
 FIRST_EVENT = "UPDATE runs SET first_recorded_at = ? WHERE id = ?"
 SETTLE = (
     "UPDATE runs SET length = ?, head_hash = ?, last_recorded_at = coalesce(?, last_recorded_at),"
-    " due_at = CASE cancelled WHEN 0 THEN ? ELSE ? END,"
+    " due_at = CASE cancelled WHEN 0 THEN ? ELSE due_at END,"
     " ended = ended OR ?, takeovers = 0, causes = NULL, epoch = epoch + 1,"
     " token = ?, lease_until = NULL, driver = NULL, pid = NULL, host = NULL WHERE id = ?"
 )
@@ -110,7 +110,7 @@ WAIT = (
 # Nothing is to be done for it until the holding ends, unless it is to be cancelled.
 WAITS_WELL = (
     "UPDATE runs SET takeovers = 0, causes = NULL,"
-    " due_at = CASE cancelled WHEN 0 THEN NULL ELSE ? END WHERE run_id = ?"
+    " due_at = CASE cancelled WHEN 0 THEN NULL ELSE due_at END WHERE run_id = ?"
 )
 END_WAIT = "DELETE FROM waits WHERE run = ?"
 KEEP_LATE = (

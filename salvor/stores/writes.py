@@ -157,7 +157,6 @@ class SettleWrite(Write[None]):
             head.head_hash if last is None else last.row_hash,
             None if last is None else last.recorded_at,
             None if due is None else micros(due),
-            self._leases.now(),
             settlement.ends,
             self._token,
             self._key,
@@ -212,7 +211,7 @@ class WaitWrite(Write[bool]):
         since = micros(self._clock.now())
         key = records.claim_key(self._claim_id)
         db.execute(sql.WAIT, (*key, self._tool, claim.run_id, since, self._fence.run_id))
-        db.execute(sql.WAITS_WELL, (since, self._fence.run_id))
+        db.execute(sql.WAITS_WELL, (self._fence.run_id,))
         return True
 
     def landed(self, db: sqlite3.Connection) -> bool:

@@ -13,12 +13,20 @@ from tests.explorer.mutants import MUTANTS
 from tests.explorer.worlds import WORLDS
 
 BY_NAME = {world.__name__: world for world in WORLDS}
-TABLE = [(mutant, world) for mutant, found in MUTANTS.items() for world in found]
+LONG = {("Leaseless", "two_loops")}  # it takes many schedules to be seen
+TABLE = [
+    pytest.param(
+        mutant,
+        world,
+        id=f"{mutant.__name__}-{world}",
+        marks=[pytest.mark.slow] if (mutant.__name__, world) in LONG else [],
+    )
+    for mutant, found in MUTANTS.items()
+    for world in found
+]
 
 
-@pytest.mark.parametrize(
-    ("mutant", "world"), TABLE, ids=[f"{mutant.__name__}-{world}" for mutant, world in TABLE]
-)
+@pytest.mark.parametrize(("mutant", "world"), TABLE)
 def test_a_guard_that_is_switched_off_is_caught(mutant: type[MemoryStore], world: str) -> None:
     async def play(schedule: Sequence[str]) -> Played:
         played: Played = await BY_NAME[world](lambda clock: mutant(clock=clock), schedule)
