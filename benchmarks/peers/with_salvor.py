@@ -108,8 +108,8 @@ PEER = Peer(
     registering=(
         Registering(
             name=NAME,
-            says="Registry.add_function: docstring and input schema; the output schema is built "
-            "when first needed",
+            says="Registry.add_function: docstring and input schema; the output schema, and the "
+            "check by the input schema of plain types, are built when first needed",
             open=_registered(lambda tool: tool.input_schema),
         ),
         Registering(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +22,25 @@ class SchemaCheck:
 
     __slots__ = ("_validator", "is_valid")
 
+    is_valid: Callable[[Any], bool]
+
     def __init__(self, schema: JsonObject) -> None:
+        self._compile(schema)
+
+    @classmethod
+    def later(cls, schema: JsonObject) -> SchemaCheck:
+        """A schema that is sure to be one, as it is now, compiled when it is first needed."""
+        check = cls.__new__(cls)
+        text = json.dumps(schema)
+
+        def first(value: JsonValue) -> bool:
+            check._compile(json.loads(text))
+            return check.is_valid(value)
+
+        check.is_valid = first
+        return check
+
+    def _compile(self, schema: JsonObject) -> None:
         import jsonschema_rs
 
         try:

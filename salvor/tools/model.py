@@ -234,7 +234,8 @@ def _add_defaults(
                 properties[argument.wire]["default"] = to_json(parameter.default)
             except JsonRefused:
                 continue
-    check = _checked(schema)
+    sure = all(is_plain(parameter.annotation) for parameter in parameters)
+    check = SchemaCheck.later(schema) if sure else _checked(schema)
     plain = {
         argument.wire
         for parameter, argument in zip(parameters, arguments, strict=True)

@@ -9,6 +9,7 @@ import pytest
 
 from salvor.errors import JsonRefused, Problem
 from salvor.tools.check import SchemaCheck, schema_problems
+from salvor.values import JsonObject
 
 CASES: list[tuple[Any, Any, str, str, str]] = [
     ({"type": "integer"}, "x", "", "an integer", 'the text "x"'),
@@ -112,3 +113,13 @@ def test_long_values_are_cut_in_what_came() -> None:
     (problem,) = schema_problems({"type": "integer"}, "x" * 1000)
 
     assert len(problem.got) < 80
+
+
+def test_a_schema_that_is_compiled_later_is_checked_as_it_was() -> None:
+    schema: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    check = SchemaCheck.later(schema)
+    schema["properties"] = {"n": {"type": "string"}}
+
+    assert check.problems({"n": 1}) == ()
+    assert check.is_valid({"n": 2})
+    assert [problem.pointer for problem in check.problems({"n": "x"})] == ["/n"]
