@@ -3,7 +3,7 @@
 SalvorError
     RunError
         UnknownRun, RunExists, AnswerRefused, OutputMisfit, AnswerConflict, LeaseHeld,
-        NotDoneRefused, RunInterrupted, RunStuck, WakeFailed, Unconfirmed, SignalConflict,
+        NotDoneRefused, Proved, RunInterrupted, RunStuck, WakeFailed, Unconfirmed, SignalConflict,
         SignalRefused, ToolChanged, KeyedConflict, CallIdConflict, SessionStopped,
         UnknownClaim, ClaimRefused, CopyRefused, NoQuestion
         WrongState             the verb does not fit where the run stands
@@ -13,9 +13,23 @@ SalvorError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from salvor.errors import Extent, Problem, SalvorError, listed
+
+
+class Late(Protocol):
+    """What an error says of a result that came too late."""
+
+    @property
+    def outcome(self) -> str: ...
+
+    @property
+    def value(self) -> str: ...
+
+    @property
+    def kept_at(self) -> datetime: ...
 
 
 class Claimed(Protocol):
@@ -129,6 +143,21 @@ class NotDoneRefused(RunError):
     """The word "never happened" while the worker may still act (DURABILITY F2)."""
 
     code = "worker_may_live"
+
+
+class Proved(RunError):
+    """The word that nothing happened is refused: a result that came too late shows otherwise."""
+
+    code = "proved"
+
+    def __init__(self, *, tool: str, late: Late) -> None:
+        returned = late.outcome == "output"
+        super().__init__(
+            f"{tool} did something after all: at {late.kept_at:%Y-%m-%d %H:%M:%SZ} its body came "
+            f"to {late.value if returned else 'this: ' + late.value}.",
+            hint="Say so: with that output, or as a failure that happened.",
+        )
+        self.late = late
 
 
 class RunInterrupted(RunError):

@@ -8,7 +8,8 @@ import click
 
 from salvor.cli import output, render
 from salvor.cli.load import importable
-from salvor.cli.options import Json, by_option, store_option
+from salvor.cli.options import Json, Words, by_option, store_option
+from salvor.cli.render_history import late_lines
 from salvor.cli.render_tables import table
 from salvor.cli.session import existing, looking, with_runtime
 from salvor.events.claims import Claim, ClaimState
@@ -23,7 +24,7 @@ key_argument = click.argument("key")
 namespace_option = click.option(
     "--namespace", metavar="TEXT", help="The operator's namespace; `default` by default."
 )
-reason_option = click.option("--reason", required=True, metavar="TEXT", help="Why; it is kept.")
+reason_option = click.option("--reason", type=Words(), required=True, help="Why; it is kept.")
 evidence_option = click.option("--evidence", metavar="TEXT", help="What shows it; it is kept.")
 
 
@@ -100,6 +101,8 @@ def show(obj: dict[str, str], scope: str, key: str, namespace: str | None) -> in
                     f"{row.state_before} to {row.state_after}: "
                     + render.printable(f"{row.entry.reason}{evidence}")
                 )
+        for line in late_lines(await runtime.claims.late(claim)):
+            output.say(line)
         return 0
 
     return looking(obj["store"], work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,36 @@ class RunId(click.ParamType[str]):
             self.fail(error.message, param, ctx)
 
 
+class Words(click.ParamType[str]):
+    """Text that says something."""
+
+    name = "TEXT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what is blank."""
+        if not str(value).strip():
+            self.fail("it has to say something, and is blank.", param, ctx)
+        return str(value)
+
+
+class Days(click.FloatRange):
+    """A time in days, as far back as a calendar goes."""
+
+    name = "DAYS"
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=365_000)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Refuse what is no number of days, as NaN."""
+        days: float = super().convert(value, param, ctx)
+        if math.isnan(days):
+            self.fail(f"{value!r} is no number of days.", param, ctx)
+        return days
+
+
 def _keep_store(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
     if value is not None:
         ctx.ensure_object(dict)["store"] = value
@@ -157,7 +188,11 @@ def _name() -> str:
 
 
 by_option = click.option(
-    "--by", default=_name, metavar="NAME", help="Who says so; by default the user's login name."
+    "--by",
+    type=Words(),
+    default=_name,
+    metavar="NAME",
+    help="Who says so; by default the user's login name.",
 )
 park_option = click.option(
     "--park",

@@ -10,6 +10,7 @@ from salvor.cli import output
 from salvor.cli.load import importable
 from salvor.cli.options import Json, by_option, run_argument, store_option
 from salvor.cli.render import resolved
+from salvor.cli.render_history import late_lines
 from salvor.cli.session import existing, with_runtime
 from salvor.runtime.resolve import NotDone, Resolution, ResolvedFailure, ResolvedOutput
 from salvor.runtime.runtime import Runtime
@@ -67,6 +68,8 @@ def resolve(
     store = existing(ctx.obj["store"])
 
     async def work(runtime: Runtime) -> int:
+        for line in late_lines((await runtime.history(run_id)).late):
+            output.say(line)
         await runtime.resolve(run_id, resolution, by=by)
         output.say(resolved(run_id, resolution, store))
         return 0

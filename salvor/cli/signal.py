@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from salvor.cli import output
-from salvor.cli.options import Json, by_option, run_argument, store_option
+from salvor.cli.options import Json, Words, by_option, run_argument, store_option
 from salvor.cli.render import command
 from salvor.cli.session import existing, looking
 from salvor.runtime.runtime import Runtime
@@ -14,7 +14,7 @@ from salvor.values import JsonValue
 
 @click.command()
 @run_argument
-@click.argument("name")
+@click.argument("name", type=Words(), metavar="NAME")
 @click.option("--payload", type=Json(), help="What it carries; null by default.")
 @click.option("--id", "sender_id", metavar="TEXT", help="Your id for it: the same is sent once.")
 @by_option

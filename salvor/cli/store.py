@@ -10,7 +10,7 @@ import anyio
 import click
 
 from salvor.cli import output
-from salvor.cli.options import run_argument, store_option
+from salvor.cli.options import Days, run_argument, store_option
 from salvor.cli.session import existing, looking, no_plugins, with_runtime
 from salvor.run_errors import CopyRefused
 from salvor.runtime.runtime import Runtime
@@ -119,9 +119,8 @@ def _lines(path: Path) -> Iterable[str]:
 @click.option(
     "--older-than",
     "days",
-    type=click.FloatRange(min=0),
+    type=Days(),
     required=True,
-    metavar="DAYS",
     help="Runs that ended at least so many days ago.",
 )
 @store_option

@@ -9,7 +9,7 @@ from salvor.cli.driving import driven
 from salvor.cli.load import importable, workflow_at
 from salvor.cli.options import RunId, store_option
 from salvor.cli.report import already_over
-from salvor.cli.session import existing, with_runtime
+from salvor.cli.session import INTERRUPTED, existing, with_runtime
 from salvor.errors import SalvorError
 from salvor.runtime.outcome import Failed, OpenWrite
 from salvor.runtime.runtime import Runtime
@@ -43,7 +43,7 @@ def wake(obj: dict[str, str], run_id: str | None, target: str | None) -> int:
 
 async def _all(runtime: Runtime) -> int:
     woken = await runtime.wake_due()
-    if not woken:
+    if not woken and not runtime.interrupted:
         output.say("No run is due.")
     failed = False
     for run_id, result in woken.items():
@@ -53,4 +53,7 @@ async def _all(runtime: Runtime) -> int:
             status = (await runtime.state(run_id)).status
             output.say(f"{run_id}  {status}")
         failed = failed or isinstance(result, SalvorError | Failed | OpenWrite)
+    if runtime.interrupted:
+        output.complain("salvor: interrupted. `salvor wake` goes on with the runs that are due.")
+        return INTERRUPTED
     return int(failed)

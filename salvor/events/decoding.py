@@ -124,6 +124,7 @@ def _requested(fields: Fields) -> ToolCallRequested:
         tool_digest=fields.optional("tool_digest", str),
         given=fields.optional("given", str),
         call_id=fields.optional("call_id", str),
+        limit=fields.number("limit") if fields.has("limit") else None,
     )
 
 

@@ -119,6 +119,8 @@ def _requested(event: ToolCallRequested) -> JsonObject:
         payload["given"] = event.given
     if event.call_id is not None:
         payload["call_id"] = event.call_id
+    if event.limit is not None:
+        payload["limit"] = event.limit
     return payload
 
 

@@ -165,9 +165,12 @@ class LoggedClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutOff:
-    """A run that was due at ``seen``, had nothing to do, and is due ``at`` another instant."""
+    """A run that was due at ``seen``, had nothing to do, and is due ``at`` another instant.
 
-    seen: datetime
+    ``seen`` is ``None`` where it was due by no instant, but because its driver died.
+    """
+
+    seen: datetime | None
     at: datetime | None
 
 

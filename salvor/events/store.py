@@ -78,10 +78,11 @@ class Store(Protocol):
          `RunEnded`. `append` with ``heeds_cancel`` returns it instead of writing.
     S18. ``due`` of an append, or of a settlement with rows, replaces the run's ``due_at``;
          but a run stays due since its cancel. A settlement without rows leaves it, except to
-         put the run off: `Conflict` if it is not due when that says. `due` lists runs that
-         have not ended, have no live lease and are not stuck: those whose ``due_at`` has
-         passed by the store's clock, and those whose driver ended without a word; longest
-         due first.
+         put the run off: `Conflict` if it is not due when that says; and where it takes the
+         name of a driver that ended without a word off a run that no ``due_at`` makes due,
+         the run is due at once. `due` lists runs that have an event, have not ended, have no
+         live lease and are not stuck: those whose ``due_at`` has passed by the store's clock,
+         and those whose driver ended without a word; longest due first.
     S19. `settle` refuses with `NotYet` before ``not_before`` and with `DeadlinePassed` after
          ``not_after``, by the store's clock.
     S20. Take-overs since the last event are counted, with the causes of the last five: what

@@ -95,7 +95,8 @@ class ToolCallRequested:
 
     ``seq`` is the event's own position; ``given`` the content hash of the arguments as the
     caller passed them, before repair; ``tool_digest`` identifies the tool's definition;
-    ``call_id`` is a foreign loop's own name for the call (DURABILITY C7).
+    ``call_id`` is a foreign loop's own name for the call (DURABILITY C7). ``limit`` is its time
+    limit in seconds, if it has one: until then, its worker may still be at it (F2).
     """
 
     kind: ClassVar[str] = "ToolCallRequested"
@@ -108,6 +109,7 @@ class ToolCallRequested:
     tool_digest: str | None = None
     given: str | None = None
     call_id: str | None = None
+    limit: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,10 @@ class OpenCall:
 
 
 class AskAgain(Exception):
-    """An approved write did not happen: its approval is used up (DURABILITY B2)."""
+    """A write that did not happen has to be begun anew.
+
+    Its approval is used up (DURABILITY B2), or a cancel came, which is heeded there (D5).
+    """
 
     def __init__(self, intent: ToolCallRequested) -> None:
         super().__init__(intent.tool)
@@ -101,6 +104,7 @@ class Attempts:
             host.threads, host.shared, self._stands, self._abandoned, host.foreign
         )
         self._call: OpenCall | None = None
+        self._left_behind = False
 
     async def run(self, call: OpenCall) -> tuple[ToolCallRequested, ToolCallCompleted]:
         """Execute until there is a completion, and record it.
@@ -109,7 +113,7 @@ class Attempts:
             The intent that was executed last, and its completion.
 
         Raises:
-            AskAgain: an approved write is to be tried again.
+            AskAgain: a write is to be tried again, if it is approved and not cancelled.
             Halt: the write's outcome is unknown, the run was taken over, or the process was
                 asked to stop while an attempt was due.
         """
@@ -156,13 +160,16 @@ class Attempts:
     def _abandoned(self, overrun: Overrun) -> None:
         """The call was cancelled, its body goes on: a crash, but what it did is kept (A7, E7)."""
         call = self._call
+        self._left_behind = True
         if call is not None and self._host.background.is_open:
             self._outlive(call, lambda: self._keep_value(call, overrun))
 
     def _outlive(self, call: OpenCall, finish: Finish) -> None:
         # A write's run is not let go while its body may still act (F1 refuses "not done").
         fence = self._recorder.fence if call.intent.effect == "write" else None
-        self._host.overtime.keep(finish, fence=fence, claim=call.claim)
+        self._host.overtime.keep(
+            finish, run_id=self._run_id, seq=call.intent.seq, claim=call.claim, fence=fence
+        )
 
     async def _finish(self, call: OpenCall, overrun: Overrun, executions: int) -> None:
         """Record what a write's body came to after all, if it is certain."""
@@ -210,10 +217,14 @@ class Attempts:
         )
 
     async def _execute(self, call: OpenCall, executions: int) -> Ended:
-        self._call = call
+        self._call, self._left_behind = call, False
         for _ in range(_LEASE_TRIES):
             try:
-                return await self._once(call, executions)
+                ended = await self._once(call, executions)
+                if self._left_behind and isinstance(ended, Fault):
+                    # A middleware cut off a body that cannot be stopped: no second copy (A6).
+                    return replace(ended, final=True)
+                return ended
             except LeaseLapsed:
                 # The machine slept or was stalled: nobody else need have taken the run.
                 await self._host.keeper.renew_now()
@@ -290,22 +301,22 @@ class Attempts:
 
     async def _next_attempt(self, call: OpenCall, fault: Fault, executions: int) -> OpenCall:
         """After the back-off; a write goes on under a fresh intent (B3)."""
-        interrupted = self._host.interrupted.is_set()
         if call.intent.effect != "write":
             self._host.check_interrupt(self._run_id)
             before = worst(call.before, fault.extent)
             return replace(call, before=before, values=_values(call))
         consumed = _not_executed(call, fault.message, executions)
-        if interrupted or call.approved:
-            given_back = settling(call.claim, consumed, self._run_id, "no")
-            await self._completions.record(call.intent, consumed, claims=given_back)
-            self._host.check_interrupt(self._run_id)
-            raise AskAgain(call.intent)
-        fresh = replace(call.intent, seq=consumed.seq + 2)
-        await self._completions.record(
-            call.intent, consumed, fresh, claims=self._moved(call, fresh)
-        )
-        return replace(call, intent=fresh, failed=(), values=_values(call))
+        if not self._host.interrupted.is_set() and not call.approved:
+            fresh = replace(call.intent, seq=consumed.seq + 2)
+            moved = self._moved(call, fresh)
+            if await self._completions.record(
+                call.intent, consumed, fresh, claims=moved, heeds_cancel=True
+            ):
+                return replace(call, intent=fresh, failed=(), values=_values(call))
+        given_back = settling(call.claim, consumed, self._run_id, "no")
+        await self._completions.record(call.intent, consumed, claims=given_back)
+        self._host.check_interrupt(self._run_id)
+        raise AskAgain(call.intent)
 
     def _moved(self, call: OpenCall, fresh: ToolCallRequested) -> tuple[ClaimChange, ...]:
         if call.claim is None:

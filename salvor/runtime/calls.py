@@ -13,6 +13,7 @@ from salvor.events.vocabulary import (
     ToolCallCompleted,
     ToolCallRequested,
 )
+from salvor.runtime.alone import alone
 from salvor.runtime.approval import Answer, Approvals, call_to_approve
 from salvor.runtime.attempts import AskAgain, Attempts, OpenCall, open_write
 from salvor.runtime.call_errors import changed_since, check_named, failure, refused
@@ -203,8 +204,8 @@ class Calls:
             return await self._recorded(intent, refused(intent, "denied", answer.refusal))
         claim_id = self._claim_id(tool, declared)
         while True:
-            await self._claiming.alone(claim_id, tool.name)
             seq = self._recorder.next_seq
+            await alone(self._host, self._run_id, seq, claim_id, tool.name)
             key = declared or self._derived_key(tool, seq if first is None else first.seq)
             intent = self.intent(tool, prepared.arguments, raw, seq, options.call_id, key)
             take = taking(claim_id, intent, self._run_id)
@@ -257,14 +258,15 @@ class Calls:
             tool = with_options(tool, options)
         await self._host.store.confirm(self._recorder.fence)
         claim = await self._host.store.held_claim(self._run_id, intent.seq)
-        if claim is not None:  # a body that a cancelled call left behind may still be at it
-            await self._claiming.alone(claim.id, tool.name)
+        claim_id = None if claim is None else claim.id
+        # A body that a cancelled call left behind may still be at it.
+        await alone(self._host, self._run_id, intent.seq, claim_id, tool.name)
         assert isinstance(intent.input, dict)
         call = OpenCall(
             tool=tool,
             values=tool.prepare(intent.input).values,
             intent=intent,
-            claim=None if claim is None else claim.id,
+            claim=claim_id,
             before="unknown",
             executed_by=tool.digest if changed else None,
         )
@@ -289,6 +291,7 @@ class Calls:
             tool_digest=tool.digest,
             given=content_hash(given),
             call_id=call_id,
+            limit=None if tool.meta.timeout is None else float(tool.meta.timeout),
         )
 
     def refusal(

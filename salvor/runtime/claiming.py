@@ -137,24 +137,6 @@ class Claiming:
             )
         return _refusal(seen, intent, collision=verdict == "collision")
 
-    async def alone(self, claim_id: ClaimId | None, tool: str) -> None:
-        """Wait until no body of this key runs here that outlived its time limit (A6).
-
-        Raises:
-            Halt: it was waited for in vain; the run is parked.
-        """
-        if not self._host.overtime.runs(claim_id):
-            return
-        clock = self._host.clock
-        until = clock.boot() + self._host.claim_wait
-        while clock.boot() < until:
-            await anyio.sleep(_POLL_FIRST)
-            self._host.check_interrupt(self._run_id)
-            if not self._host.overtime.runs(claim_id):
-                return
-        reason = f"{tool} with this key outlived its time limit and still runs in this process"
-        raise Halt(Rest(Parked(run_id=self._run_id, reason=reason)))
-
     async def _wait(self, seen: Claim, tool: str) -> None:
         if seen.run_id == self._run_id:
             raise MalformedLog(

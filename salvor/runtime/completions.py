@@ -65,14 +65,20 @@ class Completions:
         *then: Event,
         claims: tuple[ClaimChange, ...],
         due: datetime | None = None,
-    ) -> None:
+        heeds_cancel: bool = False,
+    ) -> bool:
         """Record what a body did, and what follows from it at once, or keep it as late.
+
+        Returns:
+            Whether it was recorded: with ``heeds_cancel``, nothing is while a cancel stands.
 
         Raises:
             Halt: the run was taken over, or the store is closed.
         """
         try:
-            await self._recorder.append_surely(completion, *then, claims=claims, due=due)
+            seen = await self._recorder.append_surely(
+                completion, *then, claims=claims, due=due, heeds_cancel=heeds_cancel
+            )
         except StoreError as error:
             await self._keep(intent, completion)
             raise Halt(Broken(error)) from error
@@ -80,6 +86,7 @@ class Completions:
             # Cancelled while the store could not take it: nobody else knows what happened.
             await self._keep(intent, completion)
             raise
+        return seen is None
 
     async def keep(self, intent: ToolCallRequested, ended: Value | Parking | Fault) -> None:
         """Keep what an execution came to, as a late result."""

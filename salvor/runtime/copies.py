@@ -186,9 +186,11 @@ class _Log:
     @property
     def goes_on(self) -> bool:
         """Whether nothing but a driver is missing: nobody else would wake the run."""
-        resting = self.state.park or self.state.sleep or self.state.open_call
-        driven = self.state.workflow is not None
-        return driven and self.known and resting is None and not self.ended
+        if self.state.workflow is None or not self.known or self.ended:
+            return False
+        call = self.state.open_call
+        resting = self.state.park or self.state.sleep
+        return resting is None and (call is None or call.effect != "write")
 
     @property
     def open_seq(self) -> int | None:

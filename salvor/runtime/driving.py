@@ -27,13 +27,19 @@ from salvor.runtime.causes import causes
 from salvor.runtime.drive import Drive
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
-from salvor.runtime.outcome import Abandoned, Completed, Failed, RunResult
+from salvor.runtime.outcome import Abandoned, Completed, Failed, Parked, RunResult
 from salvor.runtime.recorder import Recorder
 from salvor.runtime.session import Session
 from salvor.runtime.session_log import SESSION_HASH, is_session
 from salvor.runtime.targets import load_module, load_target, split_target
 from salvor.runtime.workflow import SINGLE, Definition, define, single_call
-from salvor.store_errors import Divergence, StoreBusy, StoreError
+from salvor.store_errors import (
+    CommitUnknown,
+    Divergence,
+    StoreBusy,
+    StoreError,
+    StoreUnavailable,
+)
 from salvor.tools.decorator import tool_meta
 from salvor.tools.function import FunctionTool, function_tool
 from salvor.values import JsonObject, JsonValue, as_json, canonical_json, parse_object
@@ -55,6 +61,10 @@ class _Taken:
         """Note what the drive came to."""
         if isinstance(result, Failed) and not result.final:
             self.cause = result.error
+        # Parked without a trace in the store: nothing else would make it due.
+        self.blameless = (
+            isinstance(result, Parked) and result.waiting_for is None and result.park_seq is None
+        )
         return result
 
 
@@ -286,11 +296,12 @@ class Driving:
         taken = _Taken(fence, head)
         try:
             yield taken
-        except (RunInterrupted, Unconfirmed, StoreBusy):
-            taken.blameless = True  # the run did nothing to get nowhere
-            raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            taken.blameless = _no_fault_of_the_run(error)
             taken.cause = causes(error)
+            raise
+        except BaseException:
+            taken.blameless = True  # cancelled is crashed (A7): a dead driver's run is due, too
             raise
         finally:
             if not host.overtime.holds(fence):
@@ -305,6 +316,13 @@ class Driving:
             )
         except StoreError:
             return  # the lease runs out by itself
+
+
+def _no_fault_of_the_run(error: BaseException) -> bool:
+    """Whether it may go on as it is, since what stopped it lies elsewhere and passes."""
+    return isinstance(
+        error, RunInterrupted | Unconfirmed | StoreBusy | StoreUnavailable | CommitUnknown
+    )
 
 
 def ended(run_id: str, state: RunState, definition: Definition | None) -> RunResult[Any]:

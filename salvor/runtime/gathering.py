@@ -12,6 +12,7 @@ from salvor.errors import ArgumentsRefused, ConcurrentUseError, JsonRefused, Too
 from salvor.events.cursor import Cursor, Recorded
 from salvor.events.records import Cancel
 from salvor.events.vocabulary import ToolCallCompleted, ToolCallRequested
+from salvor.runtime.alone import alone
 from salvor.runtime.attempts import Attempts, OpenCall
 from salvor.runtime.call_errors import bound
 from salvor.runtime.caller import PLAIN, CallSpec
@@ -114,6 +115,7 @@ class Gathering:
         except (ArgumentsRefused, JsonRefused) as error:
             return self._calls.refusal(one.tool, one.raw, str(error), seq)
         intent = self._calls.intent(one.tool, prepared.arguments, one.raw, seq)
+        await alone(self._host, self._run_id, seq, None, one.tool.name)
         attempts = Attempts(self._host, self._recorder, self._run_id, gathered=True)
         call = OpenCall(tool=one.tool, values=prepared.values, intent=intent, claim=None)
         return await attempts.run(call)

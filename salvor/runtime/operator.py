@@ -19,6 +19,7 @@ from salvor.run_errors import AnswerConflict, AnswerRefused, OutputMisfit, RunEn
 from salvor.runtime.claiming import abandoned_claim, settling
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
+from salvor.runtime.proofs import refuse_disproved
 from salvor.runtime.resolve import (
     Resolution,
     ResolvedOutput,
@@ -164,7 +165,8 @@ class Operator:
                 f"run {run_id} has no open write, it is {look.state.status}.",
                 hint="Nothing was recorded.",
             )
-        completion, extent = resolved(intent, resolution, overdue=self.overdue(look, tool))
+        await refuse_disproved(self._host, run_id, intent.seq, intent.tool, resolution)
+        completion, extent = resolved(intent, resolution, overdue=self.overdue(look))
         if isinstance(resolution, ResolvedOutput):
             check_output(run_id, resolution.output, tool)
         claim = await self._host.store.held_claim(run_id, intent.seq)
@@ -173,7 +175,7 @@ class Operator:
         completion = replace(completion, settled_caller=by)
         await self._waking.settle(look, completion, claims=claims)
 
-    async def abandon(self, look: Look, wish: Abandonment, tool: FunctionTool | None) -> None:
+    async def abandon(self, look: Look, wish: Abandonment) -> None:
         """End a run for good (F1, F4).
 
         Raises:
@@ -181,7 +183,9 @@ class Operator:
             LeaseHeld: somebody drives it, and it is not forced.
             WrongState: it holds a key, and nobody said what its call did.
             NotDoneRefused: "nothing happened" without the word that the worker is dead.
+            Proved: "nothing happened", and something did.
         """
+        look.refuse_unbegun()
         state, run_id = look.state, look.head.run_id
         if wish.happened is not None:
             known(wish.happened, EXTENTS, "what it did")
@@ -189,8 +193,10 @@ class Operator:
             raise RunEnded(run_id)
         call = state.open_call
         force = wish.force
+        if call is not None:
+            await refuse_disproved(self._host, run_id, call.seq, call.tool, wish.happened)
         if call is not None and wish.happened == "no" and not wish.worker_dead:
-            refuse_unless_dead(call.tool, self.overdue(look, tool))
+            refuse_unless_dead(call.tool, self.overdue(look))
             if force and look.head.lease is not None:  # fenced off, it goes on with its body
                 raise worker_may_live(call.tool, "its run is being driven")
             force = False  # somebody may have taken it over since
@@ -222,13 +228,12 @@ class Operator:
             return None
         return await self._host.store.held_claim(look.head.run_id, seq)
 
-    def overdue(self, look: Look, tool: FunctionTool | None) -> bool:
-        """Whether the tool has a time limit, and it has passed since the intent."""
-        limit = None if tool is None else tool.meta.timeout
-        since = look.state.pending_since
-        if limit is None or since is None:
+    def overdue(self, look: Look) -> bool:
+        """Whether the open call has a time limit, and it has passed since the intent."""
+        call, since = look.state.open_call, look.state.pending_since
+        if call is None or call.limit is None or since is None:
             return False
-        return self._host.clock.now() >= parse_instant(since) + timedelta(seconds=limit)
+        return self._host.clock.now() >= parse_instant(since) + timedelta(seconds=call.limit)
 
     async def _summary(self, row: RunRow) -> RunSummary:
         workflow, session = None, None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from salvor.errors import Extent
 from salvor.events.claims import Claim, ClaimChange, ClaimId, ClaimState, OverruleClaim
-from salvor.events.records import ClaimEntry, Head, LoggedClaim, Settlement
+from salvor.events.records import ClaimEntry, Head, LateResult, LoggedClaim, Settlement
 from salvor.events.vocabulary import Event, ToolCallCompleted
 from salvor.events.words import EXTENTS, known
 from salvor.run_errors import ClaimRefused, UnknownClaim
@@ -16,6 +16,7 @@ from salvor.runtime.driving import Driving
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
 from salvor.runtime.operator import Operator, check_output
+from salvor.runtime.proofs import refuse_disproved
 from salvor.runtime.recorder import sealed_rows
 from salvor.runtime.resolve import (
     NotDone,
@@ -65,6 +66,11 @@ class OperatorClaims:
             raise UnknownClaim(scope=claim_id.scope, key=claim_id.key)
         return claim
 
+    async def late(self, claim: Claim) -> Sequence[LateResult]:
+        """What became known too late of the call that has, or had, the key (E7)."""
+        found = await self._host.store.late(claim.run_id)
+        return [one for one in found if one.intent_seq == claim.intent_seq]
+
     async def log(self, *, after: int = 0, limit: int = 1000) -> Sequence[LoggedClaim]:
         """What operators said of claims, in order."""
         check_limit(limit)
@@ -85,13 +91,13 @@ class OperatorClaims:
             LeaseHeld: its holder is being driven.
             NotDoneRefused: its worker may still be at it, and nobody gave their word. Also where
                 the run of a failed claim was abandoned with the call open.
+            Proved: a late result shows that it happened.
             ClaimRefused: it happened, or its tool parked its run.
         """
         claim = await self.show(claim_id)
         entry = self._entry(claim, "release", reason, evidence, by)
         if claim.state == "held":
             if await self._look(claim) is None:
-                refuse_unless_dead(claim.id.scope, worker_dead, _UNREADABLE)
                 change = OverruleClaim(id=claim_id, generation=claim.generation, to="released")
                 await self._overrule(claim, change, entry, worker_dead=worker_dead)
             else:
@@ -140,10 +146,11 @@ class OperatorClaims:
             raise ClaimRefused(
                 claim, "changed", f"the tool parked run {claim.run_id}: answer or abandon that"
             )
+        await refuse_disproved(self._host, claim.run_id, intent.seq, intent.tool, resolution)
         tool = self._driving.tool_of(look, needed=isinstance(resolution, ResolvedOutput))
         if isinstance(resolution, ResolvedOutput):
             check_output(claim.run_id, resolution.output, tool)
-        overdue = self._operator.overdue(look, tool)
+        overdue = self._operator.overdue(look)
         completion, extent = resolved(intent, resolution, overdue=overdue)
         claims = settling(claim.id, completion, claim.run_id, extent)
         await self._settle(look.head, look.last, (completion,), claims, entry)
@@ -156,8 +163,13 @@ class OperatorClaims:
     async def _overrule(
         self, claim: Claim, change: OverruleClaim, entry: ClaimEntry, *, worker_dead: bool = False
     ) -> None:
+        if change.to == "released":
+            at = (claim.run_id, claim.intent_seq)
+            await refuse_disproved(self._host, *at, claim.id.scope, "no")
         look = await self._look(claim)
         if look is None:
+            if change.to == "released":
+                refuse_unless_dead(claim.id.scope, worker_dead, _UNREADABLE)
             head = await self._host.store.head(claim.run_id)
             await self._settle(head, None, (), (replace(change, unreadable=True),), entry)
             return

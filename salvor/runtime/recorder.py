@@ -136,24 +136,30 @@ class Recorder:
         *events: Event,
         claims: tuple[ClaimChange, ...] = (),
         due: datetime | None = None,
-    ) -> None:
+        heeds_cancel: bool = False,
+    ) -> Stands | None:
         """Record what must not be lost: try again until it is stored or the run is fenced.
 
         A full disk or a busy store passes; what a body did does not come back (G4).
+
+        Returns:
+            The cancel that stands in the way, if it is heeded; nothing was recorded then.
 
         Raises:
             Fenced, Conflict: the run is another's.
             StoreError: the store will not do better by waiting.
         """
-        append = self._prepare(events, claims, due)
+        append = self._prepare(events, claims, due, heeds_cancel=heeds_cancel)
         delay = _RETRY_FIRST
         while True:
             try:
-                await self._store.append(append)
+                seen = await self._store.append(append)
+                break
             except (Fenced, Conflict, StoreClosed):
-                if await self._stored(append):
-                    break
-                raise
+                if not await self._stored(append):
+                    raise
+                seen = None
+                break
             except StoreError as error:
                 if not error.passing and not await self._stored(append):
                     raise
@@ -161,9 +167,9 @@ class Recorder:
                     _log.warning("run %s: its completion waits: %s", self.fence.run_id, error)
                 await anyio.sleep(delay)
                 delay = min(delay * 2, _RETRY_MAX)
-            else:
-                break
-        self._advance(append, events[-1])
+        if seen is None:
+            self._advance(append, events[-1])
+        return seen
 
     async def holds(self, completion: ToolCallCompleted) -> bool:
         """Whether a completion is in the log, whatever its append seemed to say."""

@@ -153,6 +153,11 @@ class Runtime(Verbs):
         """A fresh run id, for callers that want to know it before they start."""
         return self._host.ids.run_id()
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether drives were asked to stop."""
+        return self._host.interrupted.is_set()
+
     def interrupt(self) -> None:
         """Ask every drive to stop after its running call; they raise `RunInterrupted`.
 
@@ -244,6 +249,7 @@ class Runtime(Verbs):
         """
         run_id = parse_run_id(run_id)
         look = await self._operator.look(run_id)
+        look.refuse_unbegun()
         definition = self._definition(look, workflow)
         if not isinstance(answer, Missing):
             look = await self._answered(look, answer, park=park, by=by, workflow=workflow)

@@ -175,6 +175,7 @@ class Verbs(WakeVerbs):
         check_words(name=by, reason=reason)
         run_id = parse_run_id(run_id)
         look = await self._operator.look(run_id)
+        look.refuse_unbegun()
         if look.state.status == "needs-reconciliation" and look.head.lease is None:
             raise WrongState(
                 f"run {run_id} has an open write, so it cannot be cancelled.",
@@ -203,7 +204,7 @@ class Verbs(WakeVerbs):
         tool: FunctionTool | None = None,
         by: str | None = None,
     ) -> RunState:
-        """Record what an open write did, and leave the run for `resume`.
+        """Record what an open write did; the run is due then, and `resume` or `wake` goes on.
 
         Args:
             run_id: Which run.
@@ -216,6 +217,7 @@ class Verbs(WakeVerbs):
             WrongState: the run has no open write.
             LeaseHeld: somebody drives it.
             NotDoneRefused: "never happened" without the word that the worker is dead.
+            Proved: "never happened", and a late result shows that it did.
         """
         check_words(name=by)
         look = await self._operator.look(parse_run_id(run_id))
@@ -247,15 +249,15 @@ class Verbs(WakeVerbs):
         Raises:
             RunEnded: it has ended.
             LeaseHeld: somebody drives it, and it is not forced.
-            WrongState, NotDoneRefused: what its open call did has to be said, or cannot be
-                said yet.
+            WrongState, NotDoneRefused, Proved: what its open call did has to be said, cannot be
+                said yet, or is known to be otherwise.
         """
         check_words(name=by, reason=reason)
         look = await self._operator.look(parse_run_id(run_id))
         wish = Abandonment(
             reason=reason, by=by, happened=happened, worker_dead=worker_dead, force=force
         )
-        await self._operator.abandon(look, wish, self._driving.tool_of(look, needed=False))
+        await self._operator.abandon(look, wish)
         return await self.state(run_id)
 
     def _check_value(self, look: Look, park: Park, value: JsonValue) -> None:

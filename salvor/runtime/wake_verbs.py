@@ -13,7 +13,7 @@ from salvor.runtime.driving import Driving, ended
 from salvor.runtime.host import Host
 from salvor.runtime.looking import Look
 from salvor.runtime.operator import Operator
-from salvor.runtime.outcome import Parked, RunResult
+from salvor.runtime.outcome import OpenWrite, Parked, RunResult
 from salvor.runtime.session_log import is_session, rest_of
 from salvor.runtime.waking import Waking
 from salvor.runtime.words import check_limit
@@ -39,6 +39,7 @@ class WakeVerbs(ABC):
         """
         run_id = parse_run_id(run_id)
         look = await self._operator.look(run_id)
+        look.refuse_unbegun()
         definition = self._definition(look, workflow)
         if look.state.ended:
             return ended(run_id, look.state, definition)
@@ -87,7 +88,7 @@ class WakeVerbs(ABC):
         """Where a run rests now, or why it does not go on; ``None``: it is somebody else's."""
         try:
             result = await self.wake(run_id)
-            if isinstance(result, Parked) and result.waiting_for is None:
+            if isinstance(result, Parked | OpenWrite):
                 await self._put_off(run_id)
         except (LeaseHeld, NotYet):
             return None
@@ -98,10 +99,14 @@ class WakeVerbs(ABC):
         return result
 
     async def _put_off(self, run_id: str) -> None:
-        """A signal nobody waits for made the run due: its own time counts again."""
+        """Say when a run that rests is due again, unless what made it due ends its park."""
         look = await self._operator.look(run_id)
         now, due = self._host.clock.now(), look.head.due_at
-        if look.head.lease is None and due is not None and due <= now and look.parked():
+        if look.head.lease is not None or due is None or due > now:
+            return
+        # What came before this look is in the inbox; what comes after it moves the instant.
+        rests = look.state.status == "needs-reconciliation" or look.parked() is not None
+        if rests and not await self._waking.woken(look):
             await self._waking.put_off(look)
 
     def _definition(self, look: Look, workflow: Any) -> Definition | None:

@@ -172,8 +172,9 @@ class Waking:
     ) -> None:
         """Add events to a run that rests, in one transaction (F1)."""
         run_id = look.head.run_id
-        resumed = bool(events) and isinstance(events[-1], Resumed | SleepCompleted)
-        if resumed and not is_session(look.envelopes):  # which its own loop goes on with
+        ends = bool(events) and isinstance(events[-1], TERMINAL)
+        goes_on = bool(events) and not ends
+        if goes_on and not is_session(look.envelopes):  # which its own loop goes on with
             due = self._host.clock.now()  # whoever recorded it may not drive the run
         rows = sealed_rows(
             events,
@@ -197,7 +198,7 @@ class Waking:
                 due=due,
                 put_off=put_off,
                 consumes=consumes,
-                ends=bool(events) and isinstance(events[-1], TERMINAL),
+                ends=ends,
                 force=force,
             )
         )
@@ -207,11 +208,10 @@ class Waking:
 
         Whatever came meanwhile, and made it due, counts.
         """
-        state, due = look.state, look.head.due_at
+        state = look.state
         at = state.sleep.wake_at if state.sleep else state.park.deadline if state.park else None
         then = None if at is None else parse_instant(at)
         try:
-            # Where it is not due by an instant, its driver died: that is settled with it.
-            await self.settle(look, put_off=None if due is None else PutOff(seen=due, at=then))
+            await self.settle(look, put_off=PutOff(seen=look.head.due_at, at=then))
         except (Conflict, LeaseHeld):
             return

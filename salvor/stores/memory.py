@@ -133,7 +133,7 @@ class MemoryStore:
                 claims = self._changed(settlement.claims)
             except ClaimStands as refusal:
                 raise log_moved(settlement.run_id) from refusal
-            log.let_go(self._ids.token())
+            log.let_go(self._ids.token(), settlement, self._now())
             before = {change.id: self._claims.get(change.id) for change in settlement.claims}
             self._write(log, settlement, claims)
             if settlement.answers is not None:

@@ -63,7 +63,7 @@ class MemoryLog:
 
     def due_since(self, now: datetime) -> datetime | None:
         """Since when somebody should look at the run; ``None``: nobody need."""
-        if self.ended or self.stuck or self.live(now) is not None:
+        if self.ended or self.stuck or not self.rows or self.live(now) is not None:
             return None
         if self.due_at is not None and self.due_at <= now:
             return self.due_at
@@ -132,8 +132,11 @@ class MemoryLog:
     def _with(self, cause: str) -> tuple[str, ...]:
         return (*self.causes, cause)[-MAX_CAUSES:] if self.takeovers else ()
 
-    def let_go(self, token: str) -> None:
-        """Void every fence, and leave no lease."""
+    def let_go(self, token: str, change: Settlement, now: datetime) -> None:
+        """Void every fence, and leave no lease; what the settlement writes comes after."""
+        left = self.lease is not None and not change.rows and change.put_off is None
+        if left and self.due_at is None:
+            self.due_at = now  # the dead driver made it due
         self.epoch += 1
         self.token = token
         self.lease = None

@@ -13,6 +13,8 @@ from salvor.stores.faults import translated
 from salvor.stores.sqlite import SqliteStore
 from salvor.stores.upkeep import sync_folder
 
+_LEFT_BY_SQLITE = ("-wal", "-shm", "-journal")
+
 
 async def restored(
     backup: str, path: str, *, opened: Callable[[str], SqliteStore] = SqliteStore.open
@@ -67,6 +69,12 @@ def _checked_folder(backup: str, path: str) -> str:
         raise StoreUnavailable(
             f"{path} is there already.", hint="Name a place with --store where nothing is."
         )
+    for beside in (f"{path}{end}" for end in _LEFT_BY_SQLITE):
+        if os.path.exists(beside):  # SQLite would take it for a part of the restored store
+            raise StoreUnavailable(
+                f"{beside} is left of a store that was there.",
+                hint="Move it away together with its store, or name another place with --store.",
+            )
     return os.path.dirname(os.path.abspath(path))
 
 

@@ -157,7 +157,9 @@ class SqliteStore:
         except BaseException:
             if write.fence is not None:  # taken, but whoever asked was cancelled
                 with suppress(StoreUnavailable):  # closed in the meantime: the lease runs out
-                    self._writer.post(ReleaseWrite(write.fence))
+                    # Due, as it was perhaps by a dead driver's name, which is gone from it.
+                    now = self._leases.now()
+                    self._writer.post(ReleaseWrite(write.fence, unblamed_at=now))
             raise
         if len(self._keys) >= _MOST_KEYS:
             self._keys.clear()

@@ -136,9 +136,10 @@ RUNS = (
 # Two halves, each of which an index serves: an OR of them looks at every run.
 DUE = (
     f"SELECT {_HEAD_COLUMNS}, due_at FROM runs"
-    f" WHERE due_at IS NOT NULL AND ended = 0 AND due_at <= ?1 AND takeovers < {STUCK_AFTER}"
+    " WHERE due_at IS NOT NULL AND ended = 0 AND length > 0 AND due_at <= ?1"
+    f" AND takeovers < {STUCK_AFTER}"
     f" UNION ALL SELECT {_HEAD_COLUMNS}, lease_until FROM runs"
-    " WHERE driver IS NOT NULL AND ended = 0 AND (due_at IS NULL OR due_at > ?1)"
+    " WHERE driver IS NOT NULL AND ended = 0 AND length > 0 AND (due_at IS NULL OR due_at > ?1)"
     f" AND takeovers < {STUCK_AFTER} ORDER BY 13, 1"
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from salvor.events.claims import ClaimId
@@ -116,13 +117,14 @@ class AppendWrite(Write[Stands | None]):
 class SettleWrite(Write[None]):
     """Rows that an operator adds to a run that rests."""
 
-    __slots__ = ("_key", "_leases", "_settlement", "_token")
+    __slots__ = ("_key", "_leases", "_left", "_settlement", "_token")
 
     def __init__(self, settlement: Settlement, leases: LeaseReader, token: str) -> None:
         self._settlement = settlement
         self._leases = leases
         self._token = token
         self._key = 0
+        self._left = False  # whether a driver is on the row, alive or dead
 
     def run(self, db: sqlite3.Connection) -> None:
         """Take over, write, answer and let go."""
@@ -151,7 +153,7 @@ class SettleWrite(Write[None]):
         last = settlement.rows[-1] if settlement.rows else None
         due = settlement.due
         if last is None:
-            due = head.due_at if settlement.put_off is None else settlement.put_off.at
+            due = self._due(head)
         return (
             head.length + len(settlement.rows),
             head.head_hash if last is None else last.row_hash,
@@ -161,6 +163,14 @@ class SettleWrite(Write[None]):
             self._token,
             self._key,
         )
+
+    def _due(self, head: Head) -> datetime | None:
+        """When the run is due after a settlement that adds nothing to its log."""
+        put_off = self._settlement.put_off
+        if put_off is not None:
+            return put_off.at
+        # The dead driver made it due, and is taken off the row.
+        return self._leases.clock.now() if head.due_at is None and self._left else head.due_at
 
     def landed(self, db: sqlite3.Connection) -> bool:
         """The run's token is the fresh one, or its first row bears its nonce."""
@@ -177,6 +187,7 @@ class SettleWrite(Write[None]):
         if record is None:
             raise UnknownRun(settlement.run_id)
         self._key = record[-1]
+        self._left = records.driver_of(record) is not None
         head = self._leases.head(record[:-1])
         park = settlement.answers
         if park is not None and db.execute(sql.ANSWERED, (self._key, park)).fetchone():

@@ -215,6 +215,33 @@ async def s18_a_run_with_a_cancel_is_due_whatever_is_written_to_it(make: MakeSto
         assert list(await store.due()) == []
 
 
+async def s18_a_settlement_hides_no_driver_that_died(make: MakeStore) -> None:
+    """S18: a run that was due by its driver's silence stays due, unless it is put off."""
+    async with opened(make) as (store, clock):
+        log = await start_log(store, "run-1")
+        await log.append("a")
+        clock.move(60)
+        assert list(await store.due()) == ["run-1"]
+        await store.settle(log.settled())
+        assert list(await store.due()) == ["run-1"]
+        assert (await store.head("run-1")).due_at == clock.now()
+        other = await start_log(store, "run-2")
+        await other.append("a")
+        clock.move(60)
+        await store.settle(other.settled(put_off=PutOff(seen=None, at=None)))
+        assert list(await store.due()) == ["run-1"]
+
+
+async def s18_a_run_without_an_event_is_not_due(make: MakeStore) -> None:
+    """S18: its driver died before it had recorded anything, so nothing of it can go on."""
+    async with opened(make) as (store, clock):
+        log = await start_log(store, "run-1")
+        clock.move(60)
+        assert list(await store.due()) == []
+        await store.settle(log.settled())
+        assert list(await store.due()) == []
+
+
 async def s12_a_word_on_another_claim_ends_no_wait(make: MakeStore) -> None:
     """S12: a settlement without rows leaves the run where it waits."""
     async with opened(make) as (store, _):

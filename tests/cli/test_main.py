@@ -19,6 +19,28 @@ from salvor.version import __version__
 from tests.cli.command import Salvor
 
 COMMAND = [sys.executable, "-m", "salvor"]
+WOKEN = """
+import time
+from pathlib import Path
+
+from salvor import Run, tool, workflow
+
+
+@tool(effect="read")
+def hold(started: str, go: str) -> str:
+    \"""Say that it started, and go on as soon as it may.\"""
+    Path(started).touch()
+    while not Path(go).exists():
+        time.sleep(0.01)
+    return "done"
+
+
+@workflow
+async def woken(run: Run, started: str, go: str) -> str:
+    await run.signal("now", None)
+    await run.call(hold, started=started, go=go)
+    return await run.call(hold, started=started, go=go)
+"""
 
 
 def test_the_version_is_printed(salvor: Salvor) -> None:
@@ -161,6 +183,30 @@ def test_a_first_signal_lets_the_running_call_finish(
     assert rest.startswith(f"salvor: run {run_id} was interrupted between two steps.")
     assert "ToolCallCompleted" in salvor("history", run_id).out.splitlines()[-1]
     assert json.loads(salvor("resume", run_id).out) == ["done", "done"]
+
+
+@pytest.mark.slow
+def test_a_sweep_that_is_interrupted_says_so(salvor: Salvor, store: Path, tmp_path: Path) -> None:
+    flow = tmp_path / "woken.py"
+    flow.write_text(WOKEN)
+    given = json.dumps({"started": str(tmp_path / "started"), "go": str(tmp_path / "go")})
+    run_id = salvor("run", f"{flow}:woken", "--input", given).run_id
+    salvor("signal", run_id, "now")
+    command = [*COMMAND, "--store", str(store), "wake"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "started").exists():
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        process.stderr.readline()
+        (tmp_path / "go").touch()
+        rest = process.stderr.read()
+
+    assert process.returncode == 130
+    assert "was interrupted between two steps" in rest
+    assert rest.endswith("`salvor wake` goes on with the runs that are due.\n")
+    assert salvor("wake").code == 0
+    assert "completed" in salvor("list").out
 
 
 def cut_off(run_id: str, store: Path) -> str:

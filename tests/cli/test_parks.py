@@ -12,6 +12,7 @@ from tests.cli.command import Ended, Salvor
 
 PARKING = str(Path(__file__).with_name("parking.py"))
 RULES = '[[approvals]]\ntools = "ship"\nwhen = { order = { pattern = "^big" } }\n'
+SOME = "0a0a0a0a-0000-4000-8000-000000000009"
 
 
 @pytest.fixture
@@ -177,3 +178,18 @@ def test_an_open_write_that_holds_a_key_is_abandoned_with_a_word(
     assert "has to be said what its call did" in silent.complaint
     assert done.out == f"run {opened.run_id} is abandoned.\n"
     assert "left open" in salvor("history", opened.run_id).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["signal", SOME, " "],
+        ["cancel", SOME, "--by", ""],
+        ["claims", "release", "native/ship", "k", "--reason", " "],
+    ],
+)
+def test_words_that_say_nothing_are_a_usage_error(salvor: Salvor, words: list[str]) -> None:
+    ended = salvor(*words)
+
+    assert ended.code == 2
+    assert "it has to say something, and is blank" in ended.complaint

@@ -224,3 +224,12 @@ def test_a_file_that_cannot_be_written_is_named(salvor: Salvor, here: Path) -> N
 
     assert refused.code == 1
     assert "cannot be written: No such file or directory" in refused.complaint
+
+
+@pytest.mark.parametrize("days", ["nan", "inf", "1e9", "-1"])
+def test_days_that_no_calendar_has_are_a_usage_error(salvor: Salvor, here: Path, days: str) -> None:
+    ship(salvor, here)
+    ended = salvor("store", "forget", "--older-than", days)
+
+    assert ended.code == 2
+    assert "--older-than" in ended.complaint

@@ -100,9 +100,11 @@ PINNED: list[tuple[Event, str]] = [
             tool_digest=HASH,
             given=HASH,
             call_id="c1",
+            limit=1.5,
         ),
         '{"seq":3,"tool":"pay","input":{},"effect":"write","idempotency_key":null,'
-        '"performed_by":"client","tool_digest":"sha256:aa","given":"sha256:aa","call_id":"c1"}',
+        '"performed_by":"client","tool_digest":"sha256:aa","given":"sha256:aa","call_id":"c1",'
+        '"limit":1.5}',
     ),
     (
         ToolCallCompleted(

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from salvor.errors import ToolFailure
 from salvor.events.records import STUCK_AFTER
 from salvor.events.vocabulary import RunAbandoned, UnresolvedWrite
 from salvor.run_errors import (
@@ -27,7 +28,18 @@ from salvor.testing.clock import FakeClock
 from salvor.tools.context import Context
 from salvor.tools.decorator import tool
 from tests.runtime.conftest import MakeRuntime
-from tests.support.shop import WORLD, World, fresh_world, happened, look, pay, paying, send, sending
+from tests.support.shop import (
+    NO_WAIT,
+    WORLD,
+    World,
+    fresh_world,
+    happened,
+    look,
+    pay,
+    paying,
+    send,
+    sending,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -265,3 +277,29 @@ async def test_a7_a_cancelled_task_is_no_cancel_of_the_run(runtime: Runtime) -> 
     with anyio.move_on_after(0.05):
         await runtime.start(flow, run_id=run_id)
     assert (await runtime.state(run_id)).status == "awaiting-tool"
+
+
+@pytest.mark.parametrize("key", [None, "claim_id"])
+async def test_d5_a_cancel_during_the_back_off_of_a_write_is_honoured_before_its_fresh_intent(
+    runtime: Runtime, world: World, key: str | None
+) -> None:
+    @tool(effect="write", idempotency_key=key, retry=NO_WAIT)
+    async def busy(ctx: Context, claim_id: str) -> str:
+        """Write, while somebody cancels; the far side is busy."""
+        if ctx.attempt == 1:
+            await runtime.cancel(ctx.run_id, reason="closed")
+            raise ToolFailure("busy", happened=False)
+        WORLD.log.append("written")
+        return "written"
+
+    @workflow
+    async def flow(run: Run) -> str:
+        return await run.call(busy, claim_id="c1")
+
+    ended = await runtime.run(flow)
+
+    assert isinstance(ended, Abandoned)
+    assert (ended.reason, ended.unresolved, world.log) == ("closed", None, [])
+    kinds = [type(e.event).__name__ for e in (await runtime.history(ended.run_id)).envelopes]
+    assert kinds == ["RunStarted", "ToolCallRequested", "ToolCallCompleted", "RunAbandoned"]
+    assert [claim.state for claim in await runtime.claims.list()] == ["released"][: bool(key)]

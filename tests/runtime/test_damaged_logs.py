@@ -86,6 +86,8 @@ async def test_e6_a_key_that_a_damaged_log_holds_is_released_for_who_vouches(
     key, waiting = await held(runtime, world, path)
     with pytest.raises(NotDoneRefused, match="damaged"):
         await runtime.claims.release(key, **SAID)
+    with pytest.raises(NotDoneRefused, match="damaged"):
+        await runtime.claims.settle(key, ResolvedFailure("no"), **SAID)
     released = await runtime.claims.release(key, **SAID, worker_dead=True)
     found = await runtime.wake_due()
 
@@ -120,6 +122,20 @@ async def test_e6_a_key_that_a_damaged_log_holds_may_be_said_to_have_failed(
     assert (failed.state, failed.extent) == ("failed", "yes")
     assert isinstance(again, Failed | Parked)
     assert world.log == []
+
+
+async def test_f2_the_key_of_an_abandoned_call_in_a_damaged_log_needs_the_word_too(
+    runtime: Runtime, world: World, path: Path
+) -> None:
+    world.trouble = [happened(None)]
+    opened = await runtime.run(paying, claim_id="c1")
+    await runtime.abandon(opened.run_id, happened="unknown")
+    damage(path, opened.run_id)
+    [claim] = await runtime.claims.list(state="failed")
+
+    with pytest.raises(NotDoneRefused, match="damaged"):
+        await runtime.claims.release(claim.id, **SAID)
+    assert (await runtime.claims.release(claim.id, **SAID, worker_dead=True)).state == "released"
 
 
 async def test_e6_no_word_on_a_key_while_its_damaged_run_is_being_driven(

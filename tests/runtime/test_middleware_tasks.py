@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Coroutine
 from typing import Any
 
+import anyio
 import pytest
 
 from salvor.errors import PluginError
 from salvor.runtime.outcome import Completed, Failed
 from salvor.tools.around import Call, Failure, Next, Outcome
+from salvor.tools.contract import Retry
 from salvor.tools.decorator import tool
 from salvor.tools.function import FunctionTool, function_tool
 from tests.runtime.test_middleware import World, driven
@@ -139,3 +142,24 @@ async def test_a7_nothing_begins_after_the_call_was_cancelled() -> None:
     (ended,) = await asyncio.gather(world.task, return_exceptions=True)
     assert isinstance(ended, PluginError)
     assert world.seen == []
+
+
+async def test_a6_a_deadline_around_a_body_that_cannot_be_stopped_starts_no_second_copy() -> None:
+    go, seen = threading.Event(), []
+
+    @tool(effect="idempotent", retry=Retry(attempts=3, backoff=0.0))
+    def push() -> str:
+        """Push."""
+        seen.append("push")
+        assert go.wait(60)
+        return "ok"
+
+    async def impatient(call: Call, next: Next) -> Outcome:
+        with anyio.fail_after(0.01):
+            return await next()
+
+    result, (completion,) = await driven(function_tool(push), impatient, arguments={})
+    go.set()
+
+    assert isinstance(result, Failed)
+    assert (completion.extent, seen) == ("unknown", ["push"])

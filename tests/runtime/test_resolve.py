@@ -13,6 +13,7 @@ from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
 from salvor.stores.memory import MemoryStore
 from salvor.testing.clock import FakeClock, FakeIds
+from salvor.tools.context import Context
 from salvor.tools.decorator import tool
 from tests.runtime.conftest import MakeRuntime
 from tests.support import shop
@@ -230,3 +231,32 @@ async def test_f2_not_done_may_be_said_once_the_tools_time_limit_has_passed(
     clock.move(61)
 
     assert (await runtime.resolve(opened.run_id, NotDone(worker_dead=False))).status == "running"
+
+
+async def test_f2_the_time_limit_is_the_one_the_call_was_made_with(
+    make_runtime: MakeRuntime, world: World
+) -> None:
+    clock = FakeClock()
+    runtime = make_runtime(clock=clock)
+
+    @tool(effect="write", timeout=1)
+    async def wire(ctx: Context) -> str:
+        """Wire money."""
+        world.act("wire", ctx)
+        return "wired"
+
+    @workflow
+    async def flow(run: Run) -> str:
+        return await run.options(timeout=3600).call(wire)
+
+    world.trouble = [happened(None)]
+    opened = await runtime.run(flow)
+    clock.move(3599)
+    with pytest.raises(NotDoneRefused):
+        await runtime.resolve(opened.run_id, NotDone(worker_dead=False))
+    with pytest.raises(NotDoneRefused):
+        await runtime.abandon(opened.run_id, happened="no")
+    clock.move(1)
+    await runtime.resolve(opened.run_id, NotDone(worker_dead=False))
+
+    assert isinstance(await runtime.resume(opened.run_id, flow), Completed)

@@ -216,7 +216,7 @@ async def test_a6_no_second_body_of_a_key_begins_while_a_cancelled_one_is_at_it(
             assert world.log == ["thorough it"]
         finally:
             GATE.set()
-        while runtime._host.overtime._claims:
+        while runtime._host.overtime._bodies:
             await anyio.lowlevel.checkpoint()
         assert await session.call_named("thorough", {"what": "it"}, call_id="a") == "it"
 

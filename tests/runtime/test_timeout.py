@@ -242,7 +242,7 @@ async def test_a6_no_second_copy_of_a_key_starts_while_the_first_still_runs(
 
         async def ended() -> bool:
             key = ClaimId(namespace="default", scope="native/slow", key='{"n":1}')
-            return not runtime._host.overtime.runs(key)
+            return not runtime._host.overtime.runs("", -1, key)
 
         await _until(ended)
         assert isinstance(await runtime.resume(waiting.run_id, flow), Completed)

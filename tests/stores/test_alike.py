@@ -217,9 +217,10 @@ class Alike(RuleBasedStateMachine):
             log.length, log.head_hash = head.length - behind, head.head_hash
             facts["ends"] = facts["ends"] if texts else head.ended
             settlement: Settlement = log.settled(*texts, **facts)
-            if seen != "nothing" and not texts and head.due_at is not None:
+            if seen != "nothing" and not texts:
                 shift = timedelta(seconds=seen == "other")
-                put_off = PutOff(seen=head.due_at + shift, at=then)
+                due_at = None if head.due_at is None else head.due_at + shift
+                put_off = PutOff(seen=due_at, at=then)
                 settlement = replace(settlement, put_off=put_off)
             return await side.store.settle(settlement)
 

@@ -62,3 +62,16 @@ async def test_a_restore_writes_over_nothing_and_needs_a_backup(backup: Path, pa
         await restored(str(backup) + "x", str(path) + "x")
     with pytest.raises(StoreUnavailable, match="cannot be used"):
         await restored(str(backup), str(path.parent / "none" / "store.db"))
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+async def test_a_restore_does_not_mix_with_what_is_left_of_another_store(
+    backup: Path, path: Path, end: str
+) -> None:
+    left = path.with_name(path.name + end)
+    left.write_bytes(b"of another store")
+
+    with pytest.raises(StoreUnavailable, match="is left of a store"):
+        await restored(str(backup), str(path))
+    assert path.name not in os.listdir(path.parent)
+    assert left.read_bytes() == b"of another store"
