@@ -70,6 +70,20 @@ async def s20_a_take_over_that_was_not_the_runs_fault_is_taken_back(make: MakeSt
         assert (await store.head("run-1")).takeovers == 0
 
 
+async def s8_a_lease_is_released_once(make: MakeStore) -> None:
+    """S8: whoever lets go of it again says nothing of the run any more."""
+    async with opened(make) as (store, _):
+        log = await start_log(store, "run-1")
+        await log.append("a")
+        await store.release(log.fence)
+        fence, _ = await store.take_over("run-1", HERE, lease=30.0, operator=False)
+        await store.release(fence, cause="broke")
+        await store.release(fence, cause="broke again")
+        await store.release(fence, blameless=True)
+        head = await store.head("run-1")
+        assert (head.takeovers, head.causes, head.due_at) == (1, ("broke",), None)
+
+
 async def s20_a_stuck_run_is_not_due(make: MakeStore) -> None:
     """S20, S18: neither by the clock nor because its driver died; an operator begins anew."""
     async with opened(make) as (store, clock):

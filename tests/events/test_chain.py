@@ -86,3 +86,11 @@ def test_a_head_of_another_log_is_found() -> None:
 
     with pytest.raises(TamperEvident, match="another last row"):
         check.end(_head(_rows("a", "x")))
+
+
+def test_rows_that_are_sealed_in_order_and_numbered_otherwise_are_found() -> None:
+    first, prev = _rows("a"), row_hash(GENESIS, RUN, 0, "a")
+    later = Row(seq=2, recorded_at=0, envelope="c", row_hash=row_hash(prev, RUN, 2, "c"))
+
+    with pytest.raises(TamperEvident, match="the next stored row is event 2"):
+        ChainCheck(RUN).rows([*first, later])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from salvor.errors import ToolFailed
-from salvor.events.vocabulary import Resumed, ToolCallCompleted, ToolCallRequested
+from salvor.events.vocabulary import ParkedCall, Resumed, ToolCallCompleted, ToolCallRequested
 from salvor.registry.registry import Registry
 from salvor.run_errors import AnswerConflict, AnswerRefused, DeadlinePassed, WrongState
-from salvor.runtime.outcome import Completed, Failed, Parked
+from salvor.runtime.approval import Answer
+from salvor.runtime.outcome import Completed, Failed, OpenWrite, Parked
+from salvor.runtime.resolve import NotDone
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
@@ -289,3 +292,46 @@ async def test_a_failure_that_nobody_catches_ends_the_run(clock: FakeClock) -> N
     assert isinstance(failed, Failed)
     assert failed.final
     assert isinstance(parked, Parked)
+
+
+CALL = ParkedCall(
+    tool="pay", effect="write", input={"cents": 1}, idempotency_key="{}", tool_digest="sha256:aa"
+)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"tool": "payer"},
+        {"effect": "idempotent"},
+        {"input": {"cents": 2}},
+        {"input": {"cents": True}},
+        {"idempotency_key": None},
+        {"tool_digest": "sha256:bb"},
+    ],
+)
+def test_d2_a_yes_covers_the_very_call_it_was_given_to_and_no_other(
+    changed: dict[str, Any],
+) -> None:
+    answer = Answer(CALL, {"approved": True})
+
+    assert answer.covers(replace(CALL, seq=9))
+    assert not answer.covers(replace(CALL, **changed))
+
+
+async def test_b2_a_call_that_was_said_not_done_is_asked_about_again(
+    clock: FakeClock, world: World
+) -> None:
+    async with made(clock) as runtime:
+        parked = await runtime.run(launching)
+        world.trouble = [happened(None)]
+        await runtime.approve(parked.run_id, True)
+        assert isinstance(await runtime.resume(parked.run_id, launching), OpenWrite)
+        await runtime.resolve(parked.run_id, NotDone(worker_dead=True))
+        again = await runtime.resume(parked.run_id, launching)
+
+        assert isinstance(again, Parked)
+        assert again.wants_approval
+        assert world.log == []
+        await runtime.approve(parked.run_id, True)
+        assert isinstance(await runtime.resume(parked.run_id, launching), Completed)

@@ -1,18 +1,22 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
 
+from salvor.clock import SystemIds
 from salvor.events.claims import Claim, ClaimId
 from salvor.events.vocabulary import Origin, ToolCallCompleted
+from salvor.registry.registry import Registry
 from salvor.runtime.outcome import Completed, Failed, OpenWrite, Parked
 from salvor.runtime.resolve import NotDone, ResolvedFailure, ResolvedOutput
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
-from salvor.store_errors import TamperEvident
+from salvor.store_errors import MalformedLog, TamperEvident
 from salvor.stores.memory import MemoryStore
+from salvor.testing.clock import FakeClock
 from salvor.tools.decorator import tool
 from tests.runtime.conftest import MakeRuntime
 from tests.support import shop
@@ -77,12 +81,12 @@ async def test_e4_another_input_under_the_same_key_collides(runtime: Runtime, wo
 
 async def test_e4_an_integral_float_is_the_same_input(runtime: Runtime) -> None:
     @tool(effect="idempotent", idempotency_key="name")
-    def scale(name: str, factor: float) -> float:
+    def scale(name: str, factor: Any) -> float:
         """Scale."""
-        return factor
+        return float(factor)
 
     @workflow
-    async def scaling(run: Run, factor: float) -> float:
+    async def scaling(run: Run, factor: Any) -> float:
         return float(await run.call_named("scale", {"name": "a", "factor": factor}))
 
     runtime.registry.add(scale)
@@ -320,3 +324,34 @@ async def test_e4_a_copy_that_todays_type_refuses_is_not_recorded(
     assert len((await second.history(run_id)).envelopes) == 1
     third = make_runtime(first.store)
     assert isinstance(await third.resume(run_id, flow_of(text)), Completed)
+
+
+async def test_e1_a_claim_is_the_operators_of_whose_namespace_it_is(world: World) -> None:
+    store, clock = MemoryStore(clock=FakeClock()), FakeClock()
+    for name in ("one", "other", "one"):
+        runtime = Runtime(
+            store=store, registry=Registry(), clock=clock, ids=SystemIds(), namespace=name
+        )
+        assert isinstance(await runtime.run(shop.paying, claim_id="c1"), Completed)
+        runtime._host.keeper.stop()
+
+    assert [claim.id.namespace for claim in await store.claims()] == ["one", "other"]
+    assert world.log == ["pay c1", "pay c1"]
+
+
+async def test_e5_a_run_does_not_wait_for_a_key_that_it_holds_itself(
+    make_runtime: MakeRuntime, world: World
+) -> None:
+    store = MemoryStore(clock=FakeClock())
+    runtime = make_runtime(store, claim_wait=0.0)
+
+    @workflow
+    async def twice(run: Run) -> str:
+        await run.call(shop.mark, "c1")
+        [claim] = await store.claims()
+        store._claims[claim.id] = replace(claim, state="held")  # somebody altered the table
+        return await run.call(shop.mark, "c1")
+
+    with anyio.fail_after(60), pytest.raises(MalformedLog, match="its key is held"):
+        await runtime.run(twice)
+    assert world.log == ["mark c1"]

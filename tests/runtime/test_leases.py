@@ -91,3 +91,20 @@ def test_a_store_that_cannot_renew_lets_the_lease_run_out(
 
     assert not keeper.stands(FENCE)
     keeper.stop()
+
+
+def test_g2_a_lease_counts_from_when_its_renewal_was_asked_for(clock: FakeClock) -> None:
+    class Slow(RenewingStore):
+        def renew(self, fences: Collection[Fence], *, lease: float) -> set[Fence]:
+            clock.move(10.0)
+            return super().renew(fences, lease=lease)
+
+    keeper = LeaseKeeper(Slow(), clock, lease=4000.0)  # type: ignore[arg-type]
+    keeper.add(FENCE, taken=clock.boot())
+    keeper.renew()
+    clock.move(3985.0)
+
+    assert keeper.stands(FENCE)
+    clock.move(4.0)
+    assert not keeper.stands(FENCE)
+    keeper.stop()

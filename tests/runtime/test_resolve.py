@@ -260,3 +260,22 @@ async def test_f2_the_time_limit_is_the_one_the_call_was_made_with(
     await runtime.resolve(opened.run_id, NotDone(worker_dead=False))
 
     assert isinstance(await runtime.resume(opened.run_id, flow), Completed)
+
+
+async def test_f1_a_call_that_is_made_again_by_itself_is_nobodys_to_resolve(
+    runtime: Runtime, world: World
+) -> None:
+    def cut_off(ctx: Context) -> None:
+        raise KeyboardInterrupt
+
+    world.inside = cut_off
+    run_id = runtime.new_run_id()
+    with pytest.raises(KeyboardInterrupt):
+        await runtime.start(shop.marking, {}, run_id=run_id)
+    world.inside = None
+    assert (await runtime.state(run_id)).status == "awaiting-tool"
+
+    for word in (ResolvedOutput("marked"), ResolvedFailure("yes"), NotDone(worker_dead=True)):
+        with pytest.raises(WrongState, match="has no open write"):
+            await runtime.resolve(run_id, word)
+    assert isinstance(await runtime.resume(run_id, shop.marking), Completed)

@@ -5,7 +5,7 @@ from pydantic import BaseModel, field_validator
 
 from salvor.clock import SystemClock
 from salvor.events.records import Settlement
-from salvor.events.vocabulary import Resumed
+from salvor.events.vocabulary import Resumed, RunAbandoned
 from salvor.run_errors import AnswerConflict, AnswerRefused, WrongState
 from salvor.runtime.outcome import Completed, Parked
 from salvor.runtime.run import Run
@@ -208,3 +208,14 @@ async def test_an_answer_given_with_another_workflow_is_not_recorded(runtime: Ru
         await runtime.resume(parked.run_id, other, answer={"approved": True})
 
     assert (await runtime.state(parked.run_id)).status == "suspended"
+
+
+async def test_d1_an_answer_is_given_once_whatever_else_is_written(runtime: Runtime) -> None:
+    parked = await runtime.run(asking)
+    assert isinstance(parked, Parked)
+    await runtime.answer(parked.run_id, {"approved": True}, workflow=asking)
+    look = await runtime._operator.look(parked.run_id)
+
+    with pytest.raises(AnswerConflict):
+        await runtime._waking.settle(look, RunAbandoned(), answers=parked.park_seq)
+    assert (await runtime.state(parked.run_id)).status == "running"

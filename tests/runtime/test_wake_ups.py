@@ -13,7 +13,14 @@ import anyio.lowlevel
 import pytest
 
 from salvor.errors import ToolFailed
-from salvor.events.records import STUCK_AFTER, Append, Driver, Fence, Head, Stands
+from salvor.events.records import (
+    STUCK_AFTER,
+    Append,
+    Driver,
+    Fence,
+    Head,
+    Stands,
+)
 from salvor.events.store import Store
 from salvor.events.vocabulary import RunStarted, WorkflowRef
 from salvor.run_errors import WrongState
