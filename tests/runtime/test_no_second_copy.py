@@ -14,6 +14,7 @@ from salvor.runtime.outcome import Completed, Parked
 from salvor.runtime.run import Run
 from salvor.runtime.runtime import Runtime
 from salvor.runtime.workflow import workflow
+from salvor.tools.contract import Retry
 from salvor.tools.decorator import tool
 from tests.runtime.conftest import MakeRuntime
 
@@ -29,6 +30,7 @@ class Gate:
         self.opened = threading.Event()
 
     def wait(self) -> str:
+        assert self.entered == 0 or self.opened.is_set(), "a second copy has begun"
         self.entered += 1
         self.inside.set()
         assert self.opened.wait(60)
@@ -38,13 +40,13 @@ class Gate:
 GATE = Gate()
 
 
-@tool(effect="idempotent")
+@tool(effect="idempotent", retry=Retry(attempts=1))
 def push(what: str) -> str:
     """Push."""
     return GATE.wait()
 
 
-@tool(effect="read")
+@tool(effect="read", retry=Retry(attempts=1))
 def find(what: str) -> str:
     """Find."""
     return GATE.wait()

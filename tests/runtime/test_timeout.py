@@ -226,6 +226,7 @@ async def test_a6_no_second_copy_of_a_key_starts_while_the_first_still_runs(
     @tool(effect="idempotent", idempotency_key="n", timeout=SOON, retry=NO_WAIT)
     def slow(ctx: Context, n: int) -> str:
         """Slow."""
+        assert gate.entered == 0 or gate.opened.is_set()
         return gate.pass_through(ctx)
 
     @workflow

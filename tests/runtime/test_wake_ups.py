@@ -117,6 +117,11 @@ async def stalling(run: Run) -> str:
 
 
 @workflow
+async def stalling_at_once(run: Run) -> str:
+    return await run.call(stall)
+
+
+@workflow
 async def looking_twice(run: Run) -> str:
     await run.sleep_until(SOON)
     await run.call(look, "c1")
@@ -363,10 +368,12 @@ async def test_a_run_that_was_never_begun_is_nobodys_to_wake_and_needs_no_end(
 async def test_a_copy_of_a_run_that_crashed_inside_a_read_is_due_where_it_was_taken_in(
     runtime: Runtime, make_runtime: MakeRuntime, clock: FakeClock
 ) -> None:
-    run_id = await asleep(runtime, stalling, clock)
-    async with cut_off(runtime.wake_due):
+    run_id = runtime.new_run_id()
+    async with cut_off(lambda: runtime.start(stalling_at_once, {}, run_id=run_id)):
         await STALL.wait()
-    lines = await runtime.upkeep.export(run_id)
+        runtime._host.keeper.stop()
+        clock.move(60)
+        lines = await runtime.upkeep.export(run_id)
 
     async with make_runtime(clock=clock) as elsewhere:
         assert await elsewhere.upkeep.adopt(lines) == run_id

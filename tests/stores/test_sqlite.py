@@ -301,27 +301,6 @@ async def test_a_driver_id_that_is_no_file_name_is_refused(path: Path) -> None:
     await store.close()
 
 
-async def test_a_take_over_whose_caller_was_cancelled_leaves_no_lease_behind(path: Path) -> None:
-    store = SqliteStore.open(path)
-    lock = FairLock(f"{path}-lock")
-    scope = anyio.CancelScope()
-
-    async def take() -> None:
-        with scope:
-            fence, _ = await store.take_over("run-1", HERE, lease=30.0, create=True)
-            await store.release(fence)
-
-    async with anyio.create_task_group() as group:
-        with lock.held():
-            group.start_soon(take)
-            await anyio.wait_all_tasks_blocked()
-            scope.cancel()
-    assert (await store.head("run-1")).epoch == 1
-    await start_log(store, "run-1")
-    lock.close()
-    await store.close()
-
-
 async def test_a_fence_from_elsewhere_can_be_used(path: Path) -> None:
     first, second = SqliteStore.open(path), SqliteStore.open(path)
     log = await start_log(first, "run-1")
